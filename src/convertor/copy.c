@@ -165,7 +165,7 @@ static bool is_for_device(const struct dtc_copy *copy, const struct memories *me
 
 /* LIMIT, without a sentence, if it is not possible. */
 static int start_launch(struct dtc_copy *copy, const struct memories *memories,
-			struct dtc_event *event, size_t *copied)
+			bool may_relay, struct dtc_event *event, size_t *copied)
 {
 	const struct dtc_copy_job job = {
 		.source = { &copy->source.cursor, copy->source.data, memories->source },
@@ -174,6 +174,7 @@ static int start_launch(struct dtc_copy *copy, const struct memories *memories,
 		.context = context_of(copy),
 		.on_stream = copy->placement.on_stream,
 		.started = copy->started,
+		.may_relay = may_relay,
 		.stream = copy->placement.stream,
 		.caller = copy->caller,
 	};
@@ -291,19 +292,22 @@ static int start_with_device(struct dtc_copy *copy, struct dtc_event *event,
 			     size_t *copied)
 {
 	struct memories memories;
-	struct dtc_scratch scratch;
 
 	find_memories(copy, &memories);
-	int status = start_launch(copy, &memories, event, copied);
+	const bool may_relay = !copy->started && !copy->in_one_step &&
+			       !copy->placement.on_stream;
+	int status = start_launch(copy, &memories, may_relay, event, copied);
 	if (status != DTCONV_ERR_LIMIT || copy->in_one_step)
 		return status;
 	status = refuse_capture(copy);
 	if (status)
 		return status;
 	log_operation(copy);
-	return dtc_copy_borrow(copy, &memories.source, &memories.target, &scratch)
-		       ? dtc_copy_relay(copy, &scratch, copied)
-		       : copy_through(copy, copied);
+	if (dtc_copy_relay(copy, &memories.source, &memories.target, &status, copied))
+		return status;
+	/* The device has no scratch memory left. */
+	status = start_launch(copy, &memories, false, event, copied);
+	return status == DTCONV_ERR_LIMIT ? copy_through(copy, copied) : status;
 }
 
 static int start_all(struct dtc_copy *copy, struct dtc_event *event, size_t *copied)

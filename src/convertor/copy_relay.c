@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packing and unpacking follow each other in one stream, so the host does not wait in between.
+ * On one device packing and unpacking follow each other in one stream, so the host does not wait in between. Between two
+ * devices each does its own side's hop, so that whole lines cross the link, and the host waits for one to start the other.
  */
 #include "config.h"
 
 #include "copy_relay.h"
 
+#include "base/base.h"
 #include "datatype/type.h"
 #include "device_move.h"
 #include "typed_device.h"
+
+/* ---- in one stream --------------------------------------------------------------------------- */
 
 /* Hops in flight. They are ordered by one stream, so only their number is limited. */
 #define HOPS 16
@@ -20,8 +24,10 @@ struct hop {
 
 struct relay {
 	struct dtc_scratch scratch;
+	bool over_link; /* each side's device does its hop; the scratch memory is the target's device's */
 	struct hop hops[HOPS];
 	unsigned next;
+	size_t part_bytes; /* across a link */
 	size_t copied;
 };
 
@@ -89,8 +95,93 @@ static int copy_in_stream(struct dtc_copy *copy, struct relay *relay)
 	return status;
 }
 
-bool dtc_copy_borrow(const struct dtc_copy *copy, const struct dtc_memory *source,
-		     const struct dtc_memory *target, struct dtc_scratch *scratch)
+/* ---- between two devices ------------------------------------------------------------------- */
+
+/* Parts of the scratch memory: while one is unpacked, the next one crosses. */
+#define PARTS 2
+
+/* Parts of short copies end at such bytes. */
+#define PART_UNIT 4096
+
+struct part {
+	struct hop pack, unpack;
+	char *memory;
+	size_t bytes;
+};
+
+/* A short copy is in as many parts, too. */
+static size_t part_bytes(const struct dtc_copy *copy, const struct relay *relay)
+{
+	const uint64_t part = dtc_divide_up(dtc_copy_left(copy), PARTS * PART_UNIT);
+
+	return (size_t)DTC_MIN(part * PART_UNIT, relay->scratch.bytes / PARTS);
+}
+
+/* In a lane of the source's device. The driver is asked whether that may access the scratch memory. */
+static int send_part(struct dtc_copy *copy, struct relay *relay, struct part *part)
+{
+	const uint64_t left = copy->end - copy->source.cursor.position;
+	const size_t bytes = (size_t)DTC_MIN(left, relay->part_bytes);
+	const struct dtc_move move = dtc_copy_move(copy, &copy->source, part->memory,
+						   DTCONV_MEMORY_UNKNOWN, bytes,
+						   DTC_PACK);
+	int status = end_hop(relay, &part->unpack, 0);
+
+	return status ? status : dtc_device_start(&move, &part->pack.event, &part->bytes);
+}
+
+/* In the scratch memory's stream. */
+static int land_part(struct dtc_copy *copy, struct relay *relay, struct part *part)
+{
+	struct dtc_move move = dtc_copy_move(copy, &copy->target, part->memory,
+					     DTCONV_MEMORY_DEVICE, part->bytes,
+					     DTC_UNPACK);
+	int status = end_hop(relay, &part->pack, 0);
+
+	move.placement.on_stream = true;
+	move.placement.stream = relay->scratch.stream;
+	if (!status)
+		status = dtc_device_start(&move, &part->unpack.event,
+					  &part->unpack.arrives);
+	return status;
+}
+
+static int copy_over_link(struct dtc_copy *copy, struct relay *relay)
+{
+	struct part parts[PARTS] = { { .bytes = 0 } };
+	unsigned sent = 0, landed = 0;
+	int status = 0;
+
+	relay->part_bytes = part_bytes(copy, relay);
+	for (size_t i = 0; i < PARTS; i++)
+		parts[i].memory = relay->scratch.memory + i * relay->part_bytes;
+	while (!status && dtc_copy_left(copy))
+		if (copy->source.cursor.position < copy->end && sent - landed < PARTS)
+			status = send_part(copy, relay, &parts[sent++ % PARTS]);
+		else
+			status = land_part(copy, relay, &parts[landed++ % PARTS]);
+	for (unsigned i = 0; i < PARTS; i++) {
+		struct part *part = &parts[(sent + i) % PARTS];
+
+		status = end_hop(relay, &part->unpack, status);
+		status = end_hop(relay, &part->pack, status);
+	}
+	return status;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* Memory that no context owns may be accessible to its own device only. A stream orders all hops behind its work. */
+static bool is_over_link(const struct dtc_copy *copy, const struct dtc_memory *source,
+			 const struct dtc_memory *target)
+{
+	return dtc_memory_is_between(source, target) && source->owner && target->owner &&
+	       !copy->placement.on_stream && !copy->typed;
+}
+
+/* Borrow scratch memory of the device that owns a side. False if no device does, or it has none free. */
+static bool borrow(const struct dtc_copy *copy, const struct dtc_memory *source,
+		   const struct dtc_memory *target, struct relay *relay)
 {
 	const struct dtc_memory *near = source, *far = target;
 	bool between = dtc_memory_is_between(near, far);
@@ -98,18 +189,27 @@ bool dtc_copy_borrow(const struct dtc_copy *copy, const struct dtc_memory *sourc
 	/* Memory of another device that no context owns may be accessible to its own device only. */
 	if (between && !near->owner && !far->owner)
 		return false;
-	if (near->kind != DTCONV_MEMORY_DEVICE || (between && !far->owner))
+	relay->over_link = is_over_link(copy, source, target);
+	if (near->kind != DTCONV_MEMORY_DEVICE || (between && !far->owner) ||
+	    relay->over_link)
 		near = far;
 	return near->kind == DTCONV_MEMORY_DEVICE && !near->denied &&
-	       dtc_scratch_acquire(copy->source.type->context, near, scratch);
+	       dtc_scratch_acquire(copy->source.type->context, near,
+				   relay->over_link ? DTC_SCRATCH_LINK
+						    : DTC_SCRATCH_COPIES,
+				   &relay->scratch);
 }
 
-int dtc_copy_relay(struct dtc_copy *copy, struct dtc_scratch *scratch, size_t *copied)
+bool dtc_copy_relay(struct dtc_copy *copy, const struct dtc_memory *source,
+		    const struct dtc_memory *target, int *status, size_t *copied)
 {
-	struct relay relay = { .scratch = *scratch };
-	int status = copy_in_stream(copy, &relay);
+	struct relay relay = { .next = 0 };
 
-	dtc_scratch_release(scratch);
+	if (!borrow(copy, source, target, &relay))
+		return false;
+	*status = relay.over_link ? copy_over_link(copy, &relay)
+				  : copy_in_stream(copy, &relay);
+	dtc_scratch_release(&relay.scratch);
 	*copied = relay.copied;
-	return status;
+	return true;
 }

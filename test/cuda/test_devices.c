@@ -1451,6 +1451,198 @@ START_TEST(copies_from_one_device_to_another)
 }
 END_TEST
 
+/* ---- short blocks across the link -------------------------------------------------------------- */
+
+static const struct crossing {
+	const char *from, *to;
+	uint64_t
+		copies; /* launches of the copy kernel, where the source's device reaches the target's */
+	uint64_t hops; /* other launches */
+} crossings[] = {
+	/* 5.8 MB in two parts, and 34.6 MB in three */
+	{ "vector(720000, 1, 2, double)", "vector(360000, 2, 5, double)", 0, 4 },
+	{ "vector(720000, 12, 20, int)", "vector(8640000, 1, 2, int)", 0, 6 },
+	/* blocks of 64 bytes, and less than 4 MiB */
+	{ "vector(720000, 1, 2, double)", "vector(90000, 8, 9, double)", 1, 0 },
+	{ "vector(520000, 1, 2, double)", "vector(260000, 2, 5, double)", 1, 0 },
+};
+
+#define CROSSINGS (sizeof(crossings) / sizeof(crossings[0]))
+
+/* A source on one device and a target on the other, too long for a stage: the host has packed and unpacked before. */
+struct long_copy {
+	struct dtconv_type *from, *to;
+	struct arena source, target;
+	unsigned char *expected, *got;
+	size_t bytes, source_bytes, target_bytes;
+};
+
+static size_t span_of(const struct dtconv_type *type)
+{
+	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_type_query(type, &attr));
+	return (size_t)attr.true_extent;
+}
+
+static void blank_target(const struct long_copy *copy)
+{
+	memset(copy->got, 0x5a, copy->target_bytes);
+	arena_write(&copy->target, 0, copy->got, copy->target_bytes);
+}
+
+static void open_long_copy(struct long_copy *copy, const struct crossing *crossing,
+			   int source)
+{
+	*copy = (struct long_copy){ .from = fixture_type(crossing->from),
+				    .to = fixture_type(crossing->to) };
+	copy->source_bytes = span_of(copy->from);
+	copy->target_bytes = span_of(copy->to);
+	copy->expected = malloc(copy->target_bytes);
+	copy->got = malloc(copy->target_bytes);
+	unsigned char *from = malloc(copy->source_bytes);
+	ck_assert(copy->expected && copy->got && from);
+	fill_long(from, copy->source_bytes);
+	memset(copy->expected, 0x5a, copy->target_bytes);
+	fixture_ok(dtconv_copy(copy->from, 1, from, copy->to, 1, copy->expected,
+			       &copy->bytes));
+	copy->source = memory_on(source, copy->source_bytes);
+	copy->target = memory_on(!source, copy->target_bytes);
+	arena_write(&copy->source, 0, from, copy->source_bytes);
+	blank_target(copy);
+	free(from);
+}
+
+static void close_long_copy(const struct long_copy *copy)
+{
+	dtconv_type_unref(copy->from);
+	dtconv_type_unref(copy->to);
+	free(copy->expected);
+	free(copy->got);
+}
+
+static void close_long_memory(struct long_copy *copy)
+{
+	arena_close(&copy->source);
+	arena_close(&copy->target);
+}
+
+static int copy_long(const struct long_copy *copy, size_t *moved)
+{
+	return dtconv_copy(copy->from, 1, copy->source.memory, copy->to, 1,
+			   copy->target.memory, moved);
+}
+
+/* And the target is blank again. */
+static void check_long_copy(const struct long_copy *copy, size_t moved)
+{
+	ck_assert_uint_eq(moved, copy->bytes);
+	arena_read(&copy->target, 0, copy->got, copy->target_bytes);
+	ck_assert(!memcmp(copy->got, copy->expected, copy->target_bytes));
+	blank_target(copy);
+}
+
+/* A started copy does not block, so it is one launch. */
+static void start_long_copy(const struct long_copy *copy, size_t *moved)
+{
+	struct dtconv_copier *copier;
+
+	fixture_ok(dtconv_copier_create(copy->from, 1, copy->source.memory, copy->to, 1,
+					copy->target.memory, NULL, &copier));
+	fixture_ok(dtconv_copier_start(copier, NULL, NULL));
+	fixture_ok(dtconv_copier_wait(copier, moved));
+	dtconv_copier_destroy(copier);
+}
+
+/* Case: the access. Odd crossings go back. */
+START_TEST(short_blocks_are_packed_across_the_link)
+{
+	struct long_copy copy;
+	size_t moved;
+
+	if (!open_devices((enum access)_i))
+		return;
+	for (size_t i = 0; i < CROSSINGS; i++) {
+		const uint64_t before = launches(),
+			       copies = fixture_counters().launches_copy;
+
+		open_long_copy(&copy, &crossings[i], (int)i % 2);
+		fixture_ok(copy_long(&copy, &moved));
+		check_long_copy(&copy, moved);
+		const uint64_t copied = fixture_counters().launches_copy - copies;
+		if (_i >= ACCESS_GIVEN) {
+			ck_assert_uint_eq(copied, crossings[i].copies);
+			ck_assert_uint_eq(launches() - before - copied,
+					  crossings[i].hops);
+		}
+		start_long_copy(&copy, &moved);
+		check_long_copy(&copy, moved);
+		ck_assert_uint_eq(fixture_counters().launches_copy - copies - copied,
+				  _i >= ACCESS_GIVEN);
+		close_long_memory(&copy);
+		close_long_copy(&copy);
+	}
+	gpu_must_be_idle(fixture_context, "short blocks");
+	check_alive();
+	close_devices();
+}
+END_TEST
+
+/* Without scratch memory one launch copies. */
+START_TEST(short_blocks_without_scratch_memory)
+{
+	struct long_copy copy;
+	size_t moved;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	open_long_copy(&copy, &crossings[0], 0);
+	gpu.standin->inject("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	fixture_ok(copy_long(&copy, &moved));
+	gpu.standin->inject_clear();
+	check_long_copy(&copy, moved);
+	ck_assert_uint_eq(fixture_counters().launches_copy, 1);
+	close_long_memory(&copy);
+	close_long_copy(&copy);
+	close_devices();
+}
+END_TEST
+
+/* Breaks the second device once parts are under way. */
+static void *break_target(void *arg)
+{
+	const size_t *before = arg;
+
+	while (gpu.standin->calls("cuLaunchKernel") < *before + 3)
+		sched_yield();
+	gpu.standin->poison(contexts[1], CUDA_ERROR_ILLEGAL_ADDRESS);
+	return NULL;
+}
+
+/* Parts are not unpacked, because a kernel spins in the lane of scratch memory, and then they never are. */
+START_TEST(a_target_that_breaks_fails_the_copy)
+{
+	struct long_copy copy;
+	struct spin spin;
+	pthread_t thread;
+	size_t moved = 1;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	open_long_copy(&copy, &crossings[1], 0);
+	fixture_ok(copy_long(&copy, NULL));
+	MUST(CtxSetCurrent(contexts[1]));
+	spin_begin(&spin, lane_of_library(1, DTC_CUDA_LANE_COPY));
+	MUST(CtxSetCurrent(contexts[0]));
+	size_t before = gpu.standin->calls("cuLaunchKernel");
+	ck_assert_int_eq(pthread_create(&thread, NULL, break_target, &before), 0);
+	fixture_status(copy_long(&copy, &moved), DTCONV_ERR_BACKEND);
+	ck_assert_uint_eq(moved, 0);
+	pthread_join(thread, NULL);
+	close_long_copy(&copy);
+}
+END_TEST
+
 /* The copies from each device share a launch. Those to a device that it does not reach go alone. */
 START_TEST(copies_of_a_batch_over_two_devices)
 {
@@ -1705,18 +1897,17 @@ END_TEST
 
 /* A copy from one device to the other, often; the devices' memory in between is both threads'. */
 struct copier {
-	struct scene from, to;
+	struct long_copy copy;
+	size_t moved;
 	int status;
 };
 
 static void *copy_often(void *arg)
 {
 	struct copier *copier = arg;
-	const struct scene *from = &copier->from, *to = &copier->to;
 
-	for (int i = 0; i < 20 && !copier->status; i++)
-		copier->status = dtconv_copy(from->stage.type, 2, source_of(from),
-					     to->stage.type, 2, target_of(to), NULL);
+	for (int i = 0; i < 8 && !copier->status; i++)
+		copier->status = copy_long(&copier->copy, &copier->moved);
 	return NULL;
 }
 
@@ -1729,20 +1920,18 @@ START_TEST(copies_both_ways_at_once)
 	if (!open_devices((enum access)_i))
 		return;
 	for (int i = 0; i < 2; i++) {
-		open_scene(&copiers[i].from, "vector(12000, 1, 5, double)", i, i);
-		open_scene(&copiers[i].to, "vector(6000, 2, 7, double)", !i, !i);
+		open_long_copy(&copiers[i].copy, &crossings[0], i);
 		ck_assert_int_eq(
 			pthread_create(&threads[i], NULL, copy_often, &copiers[i]), 0);
 	}
 	for (int i = 0; i < 2; i++) {
-		struct scene *from = &copiers[i].from, *to = &copiers[i].to;
+		struct copier *copier = &copiers[i];
 
 		pthread_join(threads[i], NULL);
-		ck_assert_int_eq(copiers[i].status, 0);
-		memcpy(to->stage.stream, from->stage.stream, to->stage.bytes);
-		check_unpacked(to);
-		close_scene(from);
-		close_scene(to);
+		ck_assert_int_eq(copier->status, 0);
+		check_long_copy(&copier->copy, copier->moved);
+		close_long_memory(&copier->copy);
+		close_long_copy(&copier->copy);
 	}
 	check_alive();
 	close_devices();
@@ -1796,6 +1985,37 @@ START_TEST(refused_calls_between_devices)
 }
 END_TEST
 
+/* Whatever the driver refuses between the hops: a sentence or right bytes, and the next copy is right. */
+START_TEST(refused_calls_across_the_link)
+{
+	struct long_copy copy;
+	size_t moved;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	open_long_copy(&copy, &crossings[0], 0);
+	fixture_ok(copy_long(&copy, NULL));
+	for (unsigned nth = 1; nth < 8; nth++) {
+		gpu.standin->inject(refusable[_i], nth, CUDA_ERROR_NOT_SUPPORTED);
+		int status = copy_long(&copy, &moved);
+		gpu.standin->inject_clear();
+		if (!status)
+			check_long_copy(&copy, moved);
+		else
+			ck_assert_msg(moved < copy.bytes && fixture_error()[0],
+				      "%s, call %u: %zu bytes moved", refusable[_i], nth,
+				      moved);
+		blank_target(&copy);
+		fixture_ok(copy_long(&copy, &moved));
+		check_long_copy(&copy, moved);
+	}
+	gpu_must_be_idle(fixture_context, "refused calls");
+	close_long_memory(&copy);
+	close_long_copy(&copy);
+	close_devices();
+}
+END_TEST
+
 static TCase *devices_case(Suite *suite, const char *name)
 {
 	TCase *tcase = gpu_case(suite, name, 60);
@@ -1810,7 +2030,10 @@ static void add_stand_in_tests(TCase *streams, TCase *many, TCase *access, TCase
 	tcase_add_test(many, a_device_that_breaks_under_the_last_piece_fails_the_job);
 	tcase_add_loop_test(many, the_copy_of_a_type_waits_for_no_job, 0, KEPT);
 	tcase_add_test(access, rows_are_not_left_to_the_driver_where_it_refuses_them);
+	tcase_add_test(many, short_blocks_without_scratch_memory);
+	tcase_add_test(many, a_target_that_breaks_fails_the_copy);
 	tcase_add_loop_test(refused, refused_calls_between_devices, 0, 2 * REFUSABLE);
+	tcase_add_loop_test(refused, refused_calls_across_the_link, 0, REFUSABLE);
 }
 
 int main(void)
@@ -1844,6 +2067,8 @@ int main(void)
 	tcase_add_loop_test(many, one_type_with_blocks_on_both_devices, first, ACCESSES);
 	tcase_add_loop_test(many, a_batch_over_two_devices, first, ACCESSES);
 	tcase_add_loop_test(many, copies_from_one_device_to_another, first, ACCESSES);
+	tcase_add_loop_test(many, short_blocks_are_packed_across_the_link, first,
+			    ACCESSES);
 	tcase_add_loop_test(many, copies_of_a_batch_over_two_devices, first, ACCESSES);
 	tcase_add_loop_test(many, the_device_that_reaches_the_other_copies, 0, 4);
 	tcase_add_loop_test(many, copiers_in_streams_of_any_device, first, ACCESSES);

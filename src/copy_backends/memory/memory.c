@@ -160,10 +160,10 @@ bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory 
 }
 
 bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
-			 struct dtc_scratch *scratch)
+			 enum dtc_scratch_purpose purpose, struct dtc_scratch *scratch)
 {
 	for (size_t i = 0; dtc_vendors[i]; i++)
-		if (dtc_vendors[i]->acquire_scratch(context, near, scratch))
+		if (dtc_vendors[i]->acquire_scratch(context, near, purpose, scratch))
 			return true;
 	return false;
 }

@@ -11,6 +11,8 @@
 
 #include <dtconv/memory.h>
 
+#include "scratch_memory.h"
+
 struct dtconv_context;
 
 struct dtc_memory {
@@ -89,27 +91,13 @@ int dtc_memory_refused(struct dtconv_context *context, const char *caller);
 bool dtc_memory_reaches(struct dtconv_context *context, const struct dtc_memory *user,
 			const struct dtc_memory *packed);
 
-/* Scratch memory of a device, and the stream that orders its uses. */
-struct dtc_scratch {
-	char *memory;
-	size_t bytes;
-	void *stream;
-	void *owner; /* from here on the vendor's own */
-	void (*end)(struct dtc_scratch *scratch);
-};
-
 /*
  * Acquire scratch memory of the device that owns @near. Blocks while another thread holds it. False if
- * the device has none.
+ * the device has none. Lock order: a thread that holds some for a copy between layouts may wait for another device's
+ * for a copy via that device, never the other way round.
  */
 bool dtc_scratch_acquire(struct dtconv_context *context, const struct dtc_memory *near,
-			 struct dtc_scratch *scratch);
-
-/* Release it; nothing that uses it may be in flight. */
-static inline void dtc_scratch_release(struct dtc_scratch *scratch)
-{
-	scratch->end(scratch);
-}
+			 enum dtc_scratch_purpose purpose, struct dtc_scratch *scratch);
 
 const char *dtc_memory_kind_name(enum dtconv_memory_kind kind);
 

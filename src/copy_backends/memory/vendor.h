@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ipc_memory.h"
+#include "scratch_memory.h"
 
 struct dtc_backend_ops;
 struct dtconv_context;
@@ -20,7 +21,6 @@ struct dtc_job;
 struct dtc_preparation;
 struct dtc_range_ops;
 struct dtc_question;
-struct dtc_scratch;
 struct dtc_slab_memory;
 struct dtc_stretch;
 struct dtc_memory;
@@ -47,6 +47,7 @@ struct dtc_vendor_ops {
 	/* See dtc_scratch_acquire. */
 	bool (*acquire_scratch)(struct dtconv_context *context,
 				const struct dtc_memory *near,
+				enum dtc_scratch_purpose purpose,
 				struct dtc_scratch *scratch);
 	/* See slab_memory.h. */
 	int (*pin_slab)(struct dtconv_context *context, struct dtc_slab_memory *memory);

@@ -12,6 +12,7 @@
 #include "copy_backends/cuda/launch/copy_plan.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
+#include "copy_backends/cuda/planning/cost_model.h"
 #include "kernels/launch/layout_copy.h"
 #include "moves.h"
 
@@ -83,6 +84,10 @@ int dtc_cuda_submit_copy(const struct dtc_copy_job *copy, struct dtc_event *even
 	struct dtc_job job = job_of(copy);
 	const char *reason = NULL;
 
+	if (dtc_cuda_is_relay_faster(copy)) {
+		log_way(copy, "packed and unpacked", "short blocks across a link");
+		return DTCONV_ERR_LIMIT;
+	}
 	int status = submit_in(&job, copy, event, &reason);
 	if (status == DTCONV_ERR_LIMIT && !job.on_stream &&
 	    dtc_memory_is_between(&job.user_memory, &job.packed_memory)) {

@@ -131,8 +131,8 @@ static int go_through_scratch(const struct dtc_job *job, struct dtc_event *event
 {
 	struct hops hops = { .job = job };
 
-	if (!dtc_cuda_scratch_borrow_for(job->context, &job->user_memory,
-					 DTC_CUDA_SCRATCH_VIA_DEVICE, &hops.scratch))
+	if (!dtc_cuda_scratch_borrow(job->context, &job->user_memory,
+				     DTC_SCRATCH_VIA_DEVICE, &hops.scratch))
 		return go_without_scratch(job, event, closed);
 	event->backend = NULL;
 	int status = move_pieces(&hops);

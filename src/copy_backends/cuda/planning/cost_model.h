@@ -9,6 +9,7 @@
 
 #include "base/context.h"
 #include "copy_backends/backend.h"
+#include "copy_backends/layout_copy.h"
 
 /* Devices whose figures are remembered; those of more are all devices'. */
 #define DTC_CUDA_DEVICES 64
@@ -67,6 +68,12 @@ double dtc_cuda_pipeline_ns(const struct dtc_question *question, uint64_t pieces
 #define DTC_CUDA_PIPELINE_LOOSE_NS 700.0
 
 double dtc_cuda_kernel_rate(const struct dtc_question *question);
+
+/*
+ * Whether a copy between layouts on two devices takes longer by one launch than packed across the link and unpacked: one
+ * launch stores the target's blocks over the link, of which short ones take a sector each.
+ */
+bool dtc_cuda_is_relay_faster(const struct dtc_copy_job *copy);
 
 /* One launch from one layout to another: no faster than it would be packed, or unpacked. */
 double dtc_cuda_layout_copy_ns(const struct dtc_question *source,
