@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process that sends and receives: a pack of device memory into pinned memory, or a peer's, and an unpack out of it, at
- * once and one after the other. Each direction has a stream of its own in the library, so both should be busy.
+ * once and one after the other. Each direction has a stream of its own in the library, so both should be busy. Between two
+ * devices also by both of them, each in a stream of its own.
  */
 #include "config.h"
 
@@ -26,22 +27,36 @@ static void release(struct way *w)
 	}
 }
 
+/* How the two operations are ordered, and by whom they are done. */
+enum mode {
+	IN_TURN,
+	AT_ONCE,
+	APART /* at once, each by the device whose memory it reads */
+};
+
 /* Memory of two devices has to be asked whose it is. */
-static struct dtconv_convertor_params hints_for(const struct way *w)
+static struct dtconv_convertor_params params_for(const struct way *w, enum bench_op op,
+						 enum mode mode)
 {
 	struct dtconv_convertor_params params = { .struct_size = sizeof(params) };
+	const enum gpu_place read = op == BENCH_PACK ? w->user_place : w->packed_place;
 
-	if (w->packed_place != PLACE_PINNED)
-		return params;
-	params.user_memory = DTCONV_MEMORY_DEVICE;
-	params.packed_memory = DTCONV_MEMORY_PINNED;
+	if (mode == APART) {
+		params.flags = DTCONV_CONVERTOR_STREAM;
+		params.stream = gpu_at(w->gpu, read)->stream;
+	}
+	if (w->packed_place == PLACE_PINNED) {
+		params.user_memory = DTCONV_MEMORY_DEVICE;
+		params.packed_memory = DTCONV_MEMORY_PINNED;
+	}
 	return params;
 }
 
 /* Of the row's operation in the row's memory, and of the other one in memory of its own. */
-static int create(struct engine *e, struct way *w, enum bench_op op, unsigned char *user)
+static int create(struct engine *e, struct way *w, enum bench_op op, enum mode mode,
+		  unsigned char *user)
 {
-	const struct dtconv_convertor_params params = hints_for(w);
+	const struct dtconv_convertor_params params = params_for(w, op, mode);
 	const struct bench_case *c = e->c;
 	struct dtconv_convertor **convertor = &w->convertors[op];
 	int status = op == BENCH_PACK ? dtconv_convertor_create_pack(c->type, c->count,
@@ -72,7 +87,7 @@ static bool other_memory(const struct engine *e, const struct way *w,
 }
 
 /* Convertors are bound for each operation, because the row's memory is the one of its operation. */
-static int begin(struct engine *e, struct way *w, enum bench_op op,
+static int begin(struct engine *e, struct way *w, enum bench_op op, enum mode mode,
 		 unsigned char **packed)
 {
 	enum bench_op other = op == BENCH_PACK ? BENCH_UNPACK : BENCH_PACK;
@@ -84,28 +99,28 @@ static int begin(struct engine *e, struct way *w, enum bench_op op,
 		return -1;
 	}
 	release(w);
-	status = create(e, w, op, w->user);
+	status = create(e, w, op, mode, w->user);
 	if (!status)
-		status = create(e, w, other, user);
+		status = create(e, w, other, mode, user);
 	return way_problem(e, e->context, status);
 }
 
-static int both(struct engine *e, struct way *w, enum bench_op op, bool at_once)
+static int both(struct engine *e, struct way *w, enum bench_op op, enum mode mode)
 {
 	enum bench_op other = op == BENCH_PACK ? BENCH_UNPACK : BENCH_PACK;
 	struct dtconv_flight flights[2];
 	unsigned char *packed;
 
-	if (begin(e, w, op, &packed))
+	if (begin(e, w, op, mode, &packed))
 		return -1;
 	int status = start(e, w, op, w->packed, &flights[0]);
 	int ended = 0;
-	if (!status && !at_once)
+	if (!status && mode == IN_TURN)
 		status = dtconv_flight_wait(&flights[0], NULL);
 	if (!status) {
 		status = start(e, w, other, packed, &flights[1]);
 		ended = status ? 0 : dtconv_flight_wait(&flights[1], NULL);
-		if (at_once) {
+		if (mode != IN_TURN) {
 			int first = dtconv_flight_wait(&flights[0], NULL);
 
 			ended = ended ? ended : first;
@@ -116,12 +131,17 @@ static int both(struct engine *e, struct way *w, enum bench_op op, bool at_once)
 
 static int at_once(struct engine *e, struct way *w, enum bench_op op)
 {
-	return both(e, w, op, true);
+	return both(e, w, op, AT_ONCE);
+}
+
+static int apart(struct engine *e, struct way *w, enum bench_op op)
+{
+	return both(e, w, op, APART);
 }
 
 static int in_turn(struct engine *e, struct way *w, enum bench_op op)
 {
-	return both(e, w, op, false);
+	return both(e, w, op, IN_TURN);
 }
 
 static void way_at_once(struct engine *e, const char *name, struct gpu *gpu,
@@ -136,6 +156,14 @@ static void way_in_turn(struct engine *e, const char *name, struct gpu *gpu,
 			const struct route *r)
 {
 	static const struct way_ops ops = { .once = in_turn, .release = release };
+
+	way_new(e, name, gpu, &ops, r);
+}
+
+static void way_apart(struct engine *e, const char *name, struct gpu *gpu,
+		      const struct route *r)
+{
+	static const struct way_ops ops = { .once = apart, .release = release };
 
 	way_new(e, name, gpu, &ops, r);
 }
@@ -255,6 +283,7 @@ static void print_peers(const struct results *rs, size_t from, const char *op,
 {
 	double together = us_of(rs, from, op, "dtconv-duplex");
 	double turns = us_of(rs, from, op, "dtconv-turns");
+	double apart = us_of(rs, from, op, "dtconv-apart");
 	double copies = us_of(rs, from, op, "copy-duplex");
 
 	if (from == rs->count)
@@ -263,9 +292,10 @@ static void print_peers(const struct results *rs, size_t from, const char *op,
 	printf(" %-7s", packed);
 	print_number(turns, 9, 1);
 	print_number(together, 9, 1);
+	print_number(apart, 9, 1);
 	print_number(copies, 9, 1);
-	print_number(together > 0 ? turns / together : 0, 8, 2);
 	print_number(together > 0 ? copies / together : 0, 8, 2);
+	print_number(apart > 0 ? copies / apart : 0, 8, 2);
 	printf("   0.95\n");
 }
 
@@ -276,6 +306,7 @@ static void run_peers(struct session *s, const char *layout, size_t bytes,
 
 	run_add(s, way_in_turn, "dtconv-turns", route);
 	run_add(s, way_at_once, "dtconv-duplex", route);
+	run_add(s, way_apart, "dtconv-apart", route);
 	struct engine *copies = run_add(s, way_copy_both, "copy-duplex", route);
 	if (copies && !copies->absent && route->user == PLACE_PEER)
 		way_of(copies)->by = gpu_other(s->gpu);
@@ -292,12 +323,13 @@ void duplex_between_devices(struct session *s, const size_t *sizes)
 					       { PLACE_PEER, PLACE_DEVICE, 0 } };
 
 	s->rows_left = 2 * 2 * 3;
-	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %7s %7s   aim N1\n", "peer, us",
-	       "bytes", "first", "packed", "in turn", "at once", "copies", "x turn",
-	       "x copies");
+	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %9s %7s %7s   aim N1\n", "peer, us",
+	       "bytes", "first", "packed", "in turn", "at once", "apart", "copies",
+	       "once", "apart");
 	for (; *sizes; sizes++)
 		for (size_t i = 0; i < 4; i++)
 			if (bench_matches(s->layouts, layouts[i / 2]))
 				run_peers(s, layouts[i / 2], *sizes, &routes[i % 2]);
-	printf("(a pack into the peer and an unpack from it; copies: peer copies both ways at once)\n");
+	printf("(a pack into the peer and an unpack from it; at once: by the device of the user's memory; apart: each by the\n"
+	       " device that it reads; copies: peer copies both ways at once; last, the speed of both over the copies')\n");
 }
