@@ -325,7 +325,7 @@ void duplex_between_devices(struct session *s, const size_t *sizes)
 	s->rows_left = 2 * 2 * 3;
 	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %9s %7s %7s   aim N1\n", "peer, us",
 	       "bytes", "first", "packed", "in turn", "at once", "apart", "copies",
-	       "once", "apart");
+	       "x once", "x apart");
 	for (; *sizes; sizes++)
 		for (size_t i = 0; i < 4; i++)
 			if (bench_matches(s->layouts, layouts[i / 2]))

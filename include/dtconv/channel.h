@@ -315,8 +315,9 @@ DTCONV_API int dtconv_channel_close(struct dtconv_channel *channel);
  * @return 0; DTCONV_ERR_STATE if operations are not complete (dtconv_channel_close() ends
  *         them) or it is called from a callback of the engine (nothing happened).
  *
- * Waits until no thread makes progress, and until devices no longer use staging memory. An
- * open channel is closed. No other call of the channel may run.
+ * Waits until no thread makes progress, and until devices no longer use staging memory; over
+ * verbs and UCX also for the last headers to reach the peer, for at most a second. An open
+ * channel is closed. No other call of the channel may run.
  */
 DTCONV_API int dtconv_channel_destroy(struct dtconv_channel *channel);
 

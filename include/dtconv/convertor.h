@@ -228,7 +228,9 @@ DTCONV_API int dtconv_unpack_iov(struct dtconv_type *type, size_t count, void *b
  * in memory that one device can access, the copy is one kernel launch. If that is not
  * possible, a side is device memory and neither side is contiguous, the data passes through
  * 8 MiB of that device's memory, which the first such copy allocates and the context keeps
- * until it is destroyed; one copy at a time uses them.
+ * until it is destroyed; one copy at a time uses them. From one device to another it passes
+ * through 32 MiB of the target's, also where one launch is possible but slower: 4 MiB and
+ * more into blocks of less than 64 bytes on average.
  */
 DTCONV_API int dtconv_copy(struct dtconv_type *source_type, size_t source_count,
 			   const void *source, struct dtconv_type *target_type,

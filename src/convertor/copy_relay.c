@@ -12,9 +12,7 @@
 #include "device_move.h"
 #include "typed_device.h"
 
-/* ---- in one stream --------------------------------------------------------------------------- */
-
-/* Hops in flight. They are ordered by one stream, so only their number is limited. */
+/* Hops of one stream in flight. It orders them, so only their number is limited. */
 #define HOPS 16
 
 struct hop {
@@ -42,33 +40,37 @@ static int end_hop(struct relay *relay, struct hop *hop, int failed)
 	return failed ? failed : status;
 }
 
-/*
- * In the caller's stream, else in that of the scratch memory. The caller's may be another device's: then the
- * driver is asked whether it may access the scratch memory.
- */
-static struct dtc_move hop_of(const struct dtc_copy *copy, const struct relay *relay,
-			      struct dtc_copy_end *end, size_t bytes,
-			      enum dtc_direction direction)
+/* A hop by any device: the driver is asked whether that may access the scratch memory. */
+static struct dtc_move hop_of(const struct dtc_copy *copy, struct dtc_copy_end *end,
+			      char *memory, size_t bytes, enum dtc_direction direction)
 {
-	struct dtc_move move = dtc_copy_move(copy, end, relay->scratch.memory,
-					     DTCONV_MEMORY_UNKNOWN, bytes, direction);
+	struct dtc_move move =
+		dtc_copy_move(copy, end, memory, DTCONV_MEMORY_UNKNOWN, bytes, direction);
 
 	move.started = false;
-	if (!copy->placement.on_stream) {
-		move.placement.packed = DTCONV_MEMORY_DEVICE;
-		move.placement.on_stream = true;
-		move.placement.stream = relay->scratch.stream;
-	}
 	return move;
 }
 
+/* By the device of the scratch memory, in its stream. */
+static void put_in_stream(struct dtc_move *move, const struct relay *relay)
+{
+	move->placement.packed = DTCONV_MEMORY_DEVICE;
+	move->placement.on_stream = true;
+	move->placement.stream = relay->scratch.stream;
+}
+
+/* ---- in one stream --------------------------------------------------------------------------- */
+
+/* In the caller's stream, which may be another device's, else in that of the scratch memory. */
 static int start_hop(const struct dtc_copy *copy, struct relay *relay,
 		     struct dtc_copy_end *end, size_t bytes, enum dtc_direction direction)
 {
 	struct hop *hop = &relay->hops[relay->next++ % HOPS];
-	const struct dtc_move move = hop_of(copy, relay, end, bytes, direction);
+	struct dtc_move move = hop_of(copy, end, relay->scratch.memory, bytes, direction);
 	size_t moved;
 
+	if (!copy->placement.on_stream)
+		put_in_stream(&move, relay);
 	int status = end_hop(relay, hop, 0);
 	if (!status && copy->typed && direction == DTC_UNPACK)
 		status = dtc_typed_device_start(copy->typed, &move, &hop->event, &moved);
@@ -117,29 +119,25 @@ static size_t part_bytes(const struct dtc_copy *copy, const struct relay *relay)
 	return (size_t)DTC_MIN(part * PART_UNIT, relay->scratch.bytes / PARTS);
 }
 
-/* In a lane of the source's device. The driver is asked whether that may access the scratch memory. */
+/* In a lane of the source's device. */
 static int send_part(struct dtc_copy *copy, struct relay *relay, struct part *part)
 {
 	const uint64_t left = copy->end - copy->source.cursor.position;
 	const size_t bytes = (size_t)DTC_MIN(left, relay->part_bytes);
-	const struct dtc_move move = dtc_copy_move(copy, &copy->source, part->memory,
-						   DTCONV_MEMORY_UNKNOWN, bytes,
-						   DTC_PACK);
+	const struct dtc_move move =
+		hop_of(copy, &copy->source, part->memory, bytes, DTC_PACK);
 	int status = end_hop(relay, &part->unpack, 0);
 
 	return status ? status : dtc_device_start(&move, &part->pack.event, &part->bytes);
 }
 
-/* In the scratch memory's stream. */
 static int land_part(struct dtc_copy *copy, struct relay *relay, struct part *part)
 {
-	struct dtc_move move = dtc_copy_move(copy, &copy->target, part->memory,
-					     DTCONV_MEMORY_DEVICE, part->bytes,
-					     DTC_UNPACK);
+	struct dtc_move move =
+		hop_of(copy, &copy->target, part->memory, part->bytes, DTC_UNPACK);
 	int status = end_hop(relay, &part->pack, 0);
 
-	move.placement.on_stream = true;
-	move.placement.stream = relay->scratch.stream;
+	put_in_stream(&move, relay);
 	if (!status)
 		status = dtc_device_start(&move, &part->unpack.event,
 					  &part->unpack.arrives);

@@ -752,14 +752,20 @@ static CUstream lane_of_library(int device, enum dtc_cuda_lane lane)
 	return context->lanes[lane];
 }
 
-/* Breaks the device once the job's last call has been made. */
+/* A device that breaks once the driver's entry has been called so often. */
+struct breaking {
+	const char *entry;
+	size_t calls;
+	int device;
+};
+
 static void *break_device(void *arg)
 {
-	size_t *copies = arg;
+	const struct breaking *breaking = arg;
 
-	while (gpu.standin->calls("cuMemcpyAsync") == *copies)
+	while (gpu.standin->calls(breaking->entry) < breaking->calls)
 		sched_yield();
-	gpu.standin->poison(contexts[0], CUDA_ERROR_ILLEGAL_ADDRESS);
+	gpu.standin->poison(contexts[breaking->device], CUDA_ERROR_ILLEGAL_ADDRESS);
 	return NULL;
 }
 
@@ -775,9 +781,10 @@ START_TEST(a_device_that_breaks_under_the_last_piece_fails_the_job)
 		return;
 	open_scene(&scene, "vector(20000, 1, 3, double)", 0, 1);
 	move(&scene, true, scene.stage.bytes, NULL);
-	size_t copies = gpu.standin->calls("cuMemcpyAsync");
+	struct breaking breaking = { "cuMemcpyAsync",
+				     gpu.standin->calls("cuMemcpyAsync") + 1, 0 };
 	spin_begin(&spin, lane_of_library(0, DTC_CUDA_LANE_COPY));
-	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &copies), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &breaking), 0);
 	fixture_status(dtconv_pack(scene.stage.type, 2, source_of(&scene),
 				   scene.packed.memory, scene.stage.bytes, &moved),
 		       DTCONV_ERR_BACKEND);
@@ -1608,17 +1615,6 @@ START_TEST(short_blocks_without_scratch_memory)
 }
 END_TEST
 
-/* Breaks the second device once parts are under way. */
-static void *break_target(void *arg)
-{
-	const size_t *before = arg;
-
-	while (gpu.standin->calls("cuLaunchKernel") < *before + 3)
-		sched_yield();
-	gpu.standin->poison(contexts[1], CUDA_ERROR_ILLEGAL_ADDRESS);
-	return NULL;
-}
-
 /* Parts are not unpacked, because a kernel spins in the lane of scratch memory, and then they never are. */
 START_TEST(a_target_that_breaks_fails_the_copy)
 {
@@ -1634,8 +1630,9 @@ START_TEST(a_target_that_breaks_fails_the_copy)
 	MUST(CtxSetCurrent(contexts[1]));
 	spin_begin(&spin, lane_of_library(1, DTC_CUDA_LANE_COPY));
 	MUST(CtxSetCurrent(contexts[0]));
-	size_t before = gpu.standin->calls("cuLaunchKernel");
-	ck_assert_int_eq(pthread_create(&thread, NULL, break_target, &before), 0);
+	struct breaking breaking = { "cuLaunchKernel",
+				     gpu.standin->calls("cuLaunchKernel") + 3, 1 };
+	ck_assert_int_eq(pthread_create(&thread, NULL, break_device, &breaking), 0);
 	fixture_status(copy_long(&copy, &moved), DTCONV_ERR_BACKEND);
 	ck_assert_uint_eq(moved, 0);
 	pthread_join(thread, NULL);

@@ -96,28 +96,35 @@ static void wait_for(struct exchange *exchange, struct party *party)
 		party_sleep(party);
 }
 
-/* ---- both live ------------------------------------------------------------------------------- */
-
-START_TEST(messages_go_both_ways)
+/* All messages of this end's side of a plan. */
+static void exchange_all(const struct plan *plan, int socket)
 {
-	static const size_t fragments[] = { 1, 2, 16 }, sizes[] = { 64, 1000, 65536 };
 	static struct exchange exchange;
-	struct choices choices = fixture_choices((uint64_t)_i + 100);
-	const struct plan plan = { .seed = choices.state,
-				   .memory = { fragments[_i % 3], sizes[_i / 3 % 3] },
-				   .death = -1 };
-	const size_t files = process_files();
 	struct party party;
-	int socket;
 
-	pid_t child = start_child(&plan, &socket);
-	exchange_open(&exchange, fixture_context, 0, plan.seed, MESSAGES);
-	party_open(&party, fixture_context, socket, plan.memory);
+	exchange_open(&exchange, fixture_context, 0, plan->seed, MESSAGES);
+	party_open(&party, fixture_context, socket, plan->memory);
 	exchange_start(&exchange, &party);
 	wait_for(&exchange, &party);
 	exchange_check(&exchange, 0);
 	party_close(&party);
 	exchange_close(&exchange);
+}
+
+/* ---- both live ------------------------------------------------------------------------------- */
+
+START_TEST(messages_go_both_ways)
+{
+	static const size_t fragments[] = { 1, 2, 16 }, sizes[] = { 64, 1000, 65536 };
+	struct choices choices = fixture_choices((uint64_t)_i + 100);
+	const struct plan plan = { .seed = choices.state,
+				   .memory = { fragments[_i % 3], sizes[_i / 3 % 3] },
+				   .death = -1 };
+	const size_t files = process_files();
+	int socket;
+
+	pid_t child = start_child(&plan, &socket);
+	exchange_all(&plan, socket);
 	ck_assert_int_eq(end_of(child), 0);
 	ck_assert_uint_eq(process_files(), files);
 	ck_assert_uint_eq(process_mappings(), 0);
@@ -144,25 +151,17 @@ static void *wake(void *arg)
 /* The other end has all messages, closes and is gone, while the answers are under way. */
 START_TEST(a_peer_that_pauses_loses_no_answer)
 {
-	static struct exchange exchange;
 	struct choices choices = fixture_choices((uint64_t)_i + 2000);
 	const struct plan plan = { .seed = choices.state,
 				   .memory = { 16, 1000 },
 				   .death = -1,
 				   .pause = (size_t)_i + 1 };
-	struct party party;
 	pthread_t waker;
 	int socket;
 
 	pid_t child = start_child(&plan, &socket);
 	ck_assert_int_eq(pthread_create(&waker, NULL, wake, &child), 0);
-	exchange_open(&exchange, fixture_context, 0, plan.seed, MESSAGES);
-	party_open(&party, fixture_context, socket, plan.memory);
-	exchange_start(&exchange, &party);
-	wait_for(&exchange, &party);
-	exchange_check(&exchange, 0);
-	party_close(&party);
-	exchange_close(&exchange);
+	exchange_all(&plan, socket);
 	pthread_join(waker, NULL);
 	ck_assert_int_eq(end_of(child), 0);
 }

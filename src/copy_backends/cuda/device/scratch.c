@@ -109,7 +109,7 @@ static bool lend(struct dtc_cuda_context *context, enum dtc_scratch_purpose purp
 		pthread_mutex_unlock(&scratch->lock);
 		DTC_LOG(context->cuda->context, DTCONV_LOG_WARN,
 			"device %d: cannot allocate scratch memory (%s); copies "
-			"are staged through host memory",
+			"go by one launch, or through host memory",
 			context->device,
 			dtc_cuda_result_name(&context->cuda->driver, result));
 		return false;
