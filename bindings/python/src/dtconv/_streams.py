@@ -8,9 +8,9 @@ from typing import Any, ContextManager, Optional
 
 from . import errors
 from ._structs import STREAM_LEGACY
-from ._views import View, package_of
+from ._views import STREAM_OWNERS, View, package_of
 
-_DEFAULT_STREAMS = (1, 2)
+DEFAULT_STREAMS = (1, 2)
 """The legacy and the per-thread default stream, which belong to the device context that is current."""
 
 
@@ -38,6 +38,11 @@ def current_stream(view: View) -> Optional[int]:
         with device_of(view):
             return handle_of(module.cuda.get_current_stream())
     return view.stream or STREAM_LEGACY
+
+
+def fixed_stream(view: View) -> Optional[int]:
+    """The stream of an array whose owner has no current one, for all calls; None: it changes, or the CPU reads the array."""
+    return None if view.device is None or package_of(view.owner) in STREAM_OWNERS else view.stream or STREAM_LEGACY
 
 
 def device_of(view: View) -> ContextManager[Any]:
@@ -71,7 +76,7 @@ def common_stream(views: list[View], named: Any = None) -> Optional[int]:
 def ready(views: list[View], stream: Optional[int]) -> Any:
     """For the time of a call: where a default stream is meant, the device of the first array on one is current."""
     on_device = next((view for view in views if view.device is not None), None)
-    if stream in _DEFAULT_STREAMS and on_device is not None:
+    if stream in DEFAULT_STREAMS and on_device is not None:
         with device_of(on_device):
             yield
     else:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from . import _streams, errors
-from ._library import Runtime, runtime
+from ._library import runtime
 from ._sides import check_writable, new_packed, packed_view
 from ._structs import Constant, PageNumber
 from ._structs import pages as page_list
@@ -16,26 +16,24 @@ from ._views import View, address_of, view_of
 
 NUMBERS = {4: PageNumber.NUMBER_32, 8: PageNumber.NUMBER_64}
 """The types of page numbers, by their size."""
+_LEFT = int(Constant.PAGES_STREAM)
+_AWAITED = int(Constant.PAGES_STREAM | Constant.PAGES_WAIT)
+ALL = ctypes.c_size_t(-1).value
+"""As many bytes as there are."""
 _INTEGERS = {np.dtype(kind): NUMBERS[np.dtype(kind).itemsize] for kind in (np.int32, np.uint32, np.int64, np.uint64)}
 
 
-class Table(NamedTuple):
-    """A table: where it is, how many numbers it has, and their type."""
-
-    address: int
-    length: int
-    number: int
-    views: list[View]
-    """What may be on a device: nothing, if the table is an array of numpy."""
-
-
 class Move(NamedTuple):
-    """One call: its lists with their addresses, all views, and what calls the library."""
+    """One call of the library."""
 
+    function: Any
+    arguments: tuple[Any, ...]
+    """Those between the context and the number of bytes that were moved."""
     lists: list[page_list]
+    """The lists among them."""
+    pools: list[Pages]
     views: list[View]
-    fault: Optional[View]
-    call: Callable[[Runtime], int]
+    """What else may be on a device."""
 
 
 class Pages:
@@ -54,6 +52,8 @@ class Pages:
     def __init__(self, x: Any, *, page_axis: int = 0, layer_axis: Optional[int] = None,
                  part_axis: Optional[int] = None) -> None:
         self._view = view_of(x)
+        self._stream = _streams.fixed_stream(self._view)
+        self._is_writable = self._view.writable and not self._view.repeats()
         pages = self._axis(page_axis, "page_axis")
         layers = self._axis(layer_axis, "layer_axis")
         parts = self._axis(part_axis, "part_axis")
@@ -103,7 +103,7 @@ class Pages:
 
     def size(self, table: Any, nbytes: Optional[int] = None) -> int:
         """Bytes of the packed stream of a table. The arguments are as for ``pack``."""
-        return self._size(self._list_of(_table_of(table), nbytes))
+        return self._size(self._list_of(table, nbytes, []))
 
     def pack(self, table: Any, out: Any = None, *, nbytes: Optional[int] = None, position: int = 0, fault: Any = None,
              stream: Any = None) -> Any:
@@ -122,12 +122,12 @@ class Pages:
         all arrays until the stream has done it. ``fault`` holds the position of the first number out of range then,
         or -1 if there is none. Arrays in memory of the CPU alone need none: such a call always blocks.
         """
-        numbers = _table_of(table)
-        wanted = self._list_of(numbers, nbytes)
+        views: list[View] = []
+        wanted = self._list_of(table, nbytes, views)
         if out is None:
             out = new_packed(self._view, max(self._size(wanted) - position, 0))
-        self._move(runtime().lib.dtconv_pages_pack, (wanted, numbers), packed_view(out, "out", written=True), position,
-                   _fault_view(fault, 1), stream)
+        views.append(packed_view(out, "out", written=True))
+        _run(self._move(runtime().lib.dtconv_pages_pack, wanted, position, views), fault, stream)
         return out
 
     def unpack(self, packed: Any, table: Any, *, nbytes: Optional[int] = None, position: int = 0, fault: Any = None,
@@ -138,9 +138,10 @@ class Pages:
         touched. If a table lists a page twice, its contents are undefined.
         """
         check_writable(self._view, "the array of pages")
-        numbers = _table_of(table)
-        return self._move(runtime().lib.dtconv_pages_unpack, (self._list_of(numbers, nbytes), numbers),
-                          packed_view(packed, "packed", written=False), position, _fault_view(fault, 1), stream)
+        views: list[View] = []
+        wanted = self._list_of(table, nbytes, views)
+        views.append(packed_view(packed, "packed", written=False))
+        return _run(self._move(runtime().lib.dtconv_pages_unpack, wanted, position, views), fault, stream)
 
     def copy_to(self, target: Pages, table: Any, target_table: Any, *, nbytes: Optional[int] = None, position: int = 0,
                 size: Optional[int] = None, fault: Any = None, stream: Any = None) -> int:
@@ -155,33 +156,28 @@ class Pages:
         position, size: the first byte of the stream to copy, and how many; default: all that follow.
         fault: two int64 for the first number out of range of each table, as for ``pack``.
         """
-        check_writable(target._view, "the array of pages that is copied to")
+        if not target._is_writable:
+            check_writable(target._view, "the array of pages that is copied to")
         if size is not None and size < 0:
             raise errors.InvalidError(f"size is {size}; it may not be negative")
-        numbers = [_table_of(table), _table_of(target_table)]
-        lists = [self._list_of(numbers[0], nbytes), target._list_of(numbers[1], nbytes)]
+        views: list[View] = []
+        one, other = self._list_of(table, nbytes, views), target._list_of(target_table, nbytes, views)
+        arguments = (ctypes.byref(one), self._view.address, ctypes.byref(other), target._view.address,
+                     _checked(position), ALL if size is None else size)
+        return _run(Move(runtime().lib.dtconv_pages_copy, arguments, [one, other], [self, target], views), fault, stream)
 
-        def call(run: Runtime) -> int:
-            moved = ctypes.c_size_t()
-            run.check(run.lib.dtconv_pages_copy(run.context, ctypes.byref(lists[0]), self._view.address,
-                                                ctypes.byref(lists[1]), target._view.address, position,
-                                                ctypes.c_size_t(-1).value if size is None else size,
-                                                ctypes.byref(moved)))
-            return moved.value
-
-        return _run(Move(lists, [self._view, target._view, *numbers[0].views, *numbers[1].views],
-                         _fault_view(fault, 2), call), position, stream)
-
-    def _list_of(self, table: Table, nbytes: Optional[int]) -> page_list:
-        """The list for one table."""
+    def _list_of(self, table: Any, nbytes: Optional[int], views: list[View]) -> page_list:
+        """The list for one table, whose view is added to the others if it is no array of numpy."""
         wanted = page_list.from_buffer_copy(self._list)
-        wanted.table, wanted.count, wanted.number = table.address, table.length, table.number
-        if nbytes is not None and nbytes < 0:
-            raise errors.InvalidError(f"nbytes is {nbytes}; it may not be negative")
-        if nbytes == 0:
-            # To the library 0 bytes mean all of the pages.
-            wanted.count = 0
-        wanted.bytes = nbytes or 0
+        number = _INTEGERS.get(table.dtype) if _is_usual(table) else None
+        if number is None:
+            view = _table_view(table)
+            views.append(view)
+            wanted.table, wanted.count, wanted.number = view.address, view.shape[0], NUMBERS[view.itemsize]
+        else:
+            wanted.table, wanted.count, wanted.number = address_of(table), len(table), number
+        if nbytes is not None:
+            _limit(wanted, nbytes)
         return wanted
 
     def _size(self, wanted: page_list) -> int:
@@ -189,17 +185,10 @@ class Pages:
         run.check(run.lib.dtconv_pages_query_bytes(run.context, ctypes.byref(wanted), ctypes.byref(size)))
         return size.value
 
-    def _move(self, function: Any, source: tuple[page_list, Table], packed: View, position: int, fault: Optional[View],
-              stream: Any) -> int:
-        wanted, table = source
-
-        def call(run: Runtime) -> int:
-            moved = ctypes.c_size_t()
-            run.check(function(run.context, ctypes.byref(wanted), self._view.address, position, packed.address,
-                               packed.nbytes(), ctypes.byref(moved)))
-            return moved.value
-
-        return _run(Move([wanted], [self._view, *table.views, packed], fault, call), position, stream)
+    def _move(self, function: Any, wanted: page_list, position: int, views: list[View]) -> Move:
+        """A call that packs into the last of the views, or unpacks it."""
+        arguments = (ctypes.byref(wanted), self._view.address, _checked(position), views[-1].address, views[-1].nbytes())
+        return Move(function, arguments, [wanted], [self], views)
 
 
 def _rows_of(page: View) -> tuple[int, int]:
@@ -219,35 +208,73 @@ def _rows_of(page: View) -> tuple[int, int]:
     return row, stride
 
 
-def _run(move: Move, position: int, named_stream: Any) -> int:
+def _checked(position: int) -> int:
+    """A position in a stream."""
     if position < 0:
         raise errors.InvalidError(f"position is {position}; it may not be negative")
-    stream = _streams.common_stream(move.views, named_stream)
-    if stream is None:
-        return move.call(runtime())
-    flags = Constant.PAGES_STREAM if move.fault is not None else Constant.PAGES_STREAM | Constant.PAGES_WAIT
-    for index, wanted in enumerate(move.lists):
+    return position
+
+
+def _limit(wanted: page_list, nbytes: int) -> None:
+    """Let a list have so many bytes of each layer's part."""
+    if nbytes < 0:
+        raise errors.InvalidError(f"nbytes is {nbytes}; it may not be negative")
+    if nbytes == 0:
+        # To the library 0 bytes mean all of the pages.
+        wanted.count = 0
+    wanted.bytes = nbytes
+
+
+# ---- calls -----------------------------------------------------------------------------------
+
+def _run(move: Move, fault: Any, named_stream: Any) -> int:
+    words = None if fault is None else _fault_view(fault, len(move.lists))
+    stream = _stream_of(move, named_stream)
+    if stream is not None:
+        _set_order(move.lists, stream, words)
+    run, moved = runtime(), ctypes.c_size_t()
+    if stream in _streams.DEFAULT_STREAMS:
+        with _streams.ready([pool._view for pool in move.pools] + move.views, stream):
+            status = move.function(run.context, *move.arguments, ctypes.byref(moved))
+    else:
+        status = move.function(run.context, *move.arguments, ctypes.byref(moved))
+    run.check(status)
+    return moved.value
+
+
+def _stream_of(move: Move, named: Any) -> Optional[int]:
+    """The stream that orders a call. Usually both pools have the same, which does not change."""
+    stream = move.pools[0]._stream
+    if named is None and not move.views and stream is not None and stream == move.pools[-1]._stream:
+        return stream
+    return _streams.common_stream([pool._view for pool in move.pools] + move.views, named)
+
+
+def _set_order(lists: list[page_list], stream: int, fault: Optional[View]) -> None:
+    """Order a call in a stream. It waits, unless there are words for faults."""
+    flags = _LEFT if fault is not None else _AWAITED
+    for index, wanted in enumerate(lists):
         wanted.flags, wanted.stream = flags, stream
-        if move.fault is not None:
-            wanted.fault = move.fault.address + 8 * index
-    with _streams.ready(move.views, stream):
-        return move.call(runtime())
+        if fault is not None:
+            wanted.fault = fault.address + 8 * index
 
 
-def _table_of(table: Any) -> Table:
+# ---- tables ----------------------------------------------------------------------------------
+
+def _is_usual(table: Any) -> bool:
+    """Whether a table is an array of numpy in one run."""
+    return type(table) is np.ndarray and table.ndim == 1 and table.flags.c_contiguous
+
+
+def _table_view(table: Any) -> View:
     """A table: one axis of integers in one run."""
-    if type(table) is np.ndarray and table.ndim == 1 and table.flags.c_contiguous:
-        # The usual one, with less work.
-        number = _INTEGERS.get(table.dtype)
-        if number is not None:
-            return Table(address_of(table), table.shape[0], number, [])
     if isinstance(table, (list, tuple)):
         table = np.asarray(table, np.int64)
     view = packed_view(table, "table", written=False)
     if len(view.shape) != 1 or not _is_number(view):
         raise errors.InvalidError("table has to have one axis and integers of 32 or 64 bits; its shape is "
                                   f"{view.shape}, its elements are {view.element}")
-    return Table(view.address, view.shape[0], NUMBERS[view.itemsize], [view])
+    return view
 
 
 def _is_number(view: View) -> bool:
@@ -256,10 +283,8 @@ def _is_number(view: View) -> bool:
     return isinstance(element, np.dtype) and element.kind in "iu" and element.isnative and view.itemsize in NUMBERS
 
 
-def _fault_view(fault: Any, count: int) -> Optional[View]:
+def _fault_view(fault: Any, count: int) -> View:
     """The caller's fault words."""
-    if fault is None:
-        return None
     view = packed_view(fault, "fault", written=True)
     if view.nbytes() != 8 * count or view.element != np.dtype(np.int64):
         raise errors.InvalidError(f"fault has to be {'one' if count == 1 else 'two'} int64; it has {view.nbytes()} bytes "
