@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/memory/memory.h"
+#include "kernels/cpu/page_numbers.h"
 
 static const struct dtc_paging_names pages_names = { "pages", "pages.table", "pool",
 						     "pages.fault" };
@@ -233,56 +234,14 @@ int dtc_paging_prepare(struct dtconv_context *context, const char *caller,
 
 /* ---- the table ------------------------------------------------------------------------- */
 
-typedef uint32_t table_32 __attribute__((aligned(1), may_alias));
-typedef uint64_t table_64 __attribute__((aligned(1), may_alias));
+static bool is_wide(const struct dtconv_pages *pages)
+{
+	return pages->number == DTCONV_PAGE_NUMBER_64;
+}
 
 uint64_t dtc_paging_number(const struct dtconv_pages *pages, size_t i)
 {
-	if (pages->number == DTCONV_PAGE_NUMBER_64)
-		return ((const table_64 *)pages->table)[i];
-	return ((const table_32 *)pages->table)[i];
-}
-
-/* Entries that are looked at together, so that compilers make vectors of them. */
-#define STRETCH 64
-
-/*
- * Whether a stretch has a number that is negative or more than @last: then it, or the difference, has the sign bit. All
- * compilers know that in vectors, and no baseline has comparisons without a sign.
- */
-static bool has_bad_64(const table_64 *numbers, uint64_t last)
-{
-	uint64_t signs = 0;
-
-	for (size_t i = 0; i < STRETCH; i++)
-		signs |= numbers[i] | (last - numbers[i]);
-	return signs >> 63;
-}
-
-static bool has_bad_32(const table_32 *numbers, uint32_t last)
-{
-	uint32_t signs = 0;
-
-	for (size_t i = 0; i < STRETCH; i++)
-		signs |= numbers[i] | (last - numbers[i]);
-	return signs >> 31;
-}
-
-/* The first entry of [i, end) that is out of range, or @end. */
-static size_t find_bad(const struct dtconv_pages *pages, size_t i, size_t end)
-{
-	const bool wide = pages->number == DTCONV_PAGE_NUMBER_64;
-	const uint64_t most = pages->pool_pages;
-	const uint64_t narrow = DTC_MIN(most, (uint64_t)INT32_MAX + 1);
-
-	while (end - i >= STRETCH &&
-	       !(wide ? has_bad_64((const table_64 *)pages->table + i, most - 1)
-		      : has_bad_32((const table_32 *)pages->table + i,
-				   (uint32_t)(narrow - 1))))
-		i += STRETCH;
-	while (i < end && dtc_paging_number(pages, i) < (wide ? most : narrow))
-		i++;
-	return i;
+	return dtc_page_number(pages->table, is_wide(pages), i);
 }
 
 int dtc_paging_refuse_number(const struct dtc_paging *paging, size_t i, int64_t number)
@@ -307,18 +266,34 @@ void dtc_paging_entries(const struct dtc_paging *paging, size_t *first, size_t *
 	*end = (size_t)dtc_divide_up(last, pages->page_bytes);
 }
 
+static int check_entries(const struct dtc_paging *paging, size_t first, size_t end)
+{
+	const struct dtconv_pages *pages = &paging->pages;
+	const size_t bad = (size_t)dtc_page_numbers_find_bad(
+		pages->table, is_wide(pages), first, end, pages->pool_pages);
+
+	if (bad == end)
+		return 0;
+	const uint64_t number = dtc_paging_number(pages, bad);
+	return dtc_paging_refuse_number(paging, bad,
+					is_wide(pages) ? (int64_t)number
+						       : (int32_t)(uint32_t)number);
+}
+
 int dtc_paging_check_table(const struct dtc_paging *paging)
 {
-	const bool wide = paging->pages.number == DTCONV_PAGE_NUMBER_64;
 	size_t first, end;
 
 	dtc_paging_entries(paging, &first, &end);
-	const size_t bad = find_bad(&paging->pages, first, end);
-	if (bad == end)
-		return 0;
-	const uint64_t number = dtc_paging_number(&paging->pages, bad);
-	return dtc_paging_refuse_number(
-		paging, bad, wide ? (int64_t)number : (int32_t)(uint32_t)number);
+	return check_entries(paging, first, end);
+}
+
+int dtc_paging_check_first(const struct dtc_paging *paging)
+{
+	size_t first, end;
+
+	dtc_paging_entries(paging, &first, &end);
+	return check_entries(paging, first, first + 1);
 }
 
 uint64_t dtc_paging_first_number(const struct dtc_paging *paging)

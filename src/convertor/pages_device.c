@@ -69,7 +69,7 @@ static int find_list(const struct dtc_paging *paging, struct list_places *places
 	if (status)
 		return status;
 	if (places->table.kind == DTCONV_MEMORY_HOST)
-		status = dtc_paging_check_table(paging);
+		status = dtc_paging_check_first(paging);
 	if (status)
 		return status;
 	places->page = dtc_paging_page(paging, places->table.kind == DTCONV_MEMORY_HOST
@@ -245,6 +245,25 @@ static int refuse_answer(const struct dtc_paging *paging, uint64_t answer)
 	return refuse_entry(paging, (size_t)answer);
 }
 
+/* Where tables of host memory were checked on their way to the device, it is not known which number is wrong. */
+static int refuse_table(const struct dtc_paging *paging, const struct list_places *places)
+{
+	return places->table.kind == DTCONV_MEMORY_HOST ? dtc_paging_check_table(paging)
+							: 0;
+}
+
+static int refuse_submit(const struct dtc_paging *paging, const struct places *places,
+			 int status)
+{
+	int wrong = 0;
+
+	if (status == DTCONV_ERR_INVAL)
+		wrong = refuse_table(paging, &places->list);
+	if (status == DTCONV_ERR_INVAL && !wrong && paging->to)
+		wrong = refuse_table(paging->to, &places->to);
+	return wrong ? wrong : status;
+}
+
 static void count(const struct dtc_paging *paging)
 {
 	dtc_count_call(paging->context, paging->direction, paging->bytes);
@@ -267,7 +286,7 @@ static int move_on_device(const struct dtc_paging *paging, const struct places *
 	int status = dtc_pages_submit(&job, &event);
 
 	if (status)
-		return status;
+		return refuse_submit(paging, places, status);
 	if (event.backend) {
 		status = dtc_device_wait(&event);
 		if (!status && event.answer != DTC_PAGES_FINE)
@@ -278,19 +297,12 @@ static int move_on_device(const struct dtc_paging *paging, const struct places *
 	return status;
 }
 
-/* Tables in ordinary host memory have been checked before. */
-static int check_rest(const struct dtc_paging *paging, const struct list_places *places)
+static int move_by_host(struct dtc_paging *paging)
 {
-	return places->table.kind == DTCONV_MEMORY_HOST ? 0
-							: dtc_paging_check_table(paging);
-}
-
-static int move_by_host(struct dtc_paging *paging, const struct places *places)
-{
-	int status = check_rest(paging, &places->list);
+	int status = dtc_paging_check_table(paging);
 
 	if (!status && paging->to)
-		status = check_rest(paging->to, &places->to);
+		status = dtc_paging_check_table(paging->to);
 	return status ? status : dtc_paging_move_on_host(paging);
 }
 
@@ -303,7 +315,7 @@ int dtc_paging_move_anywhere(struct dtc_paging *paging)
 	if (status)
 		return status;
 	if (!is_for_device(paging, &places))
-		return move_by_host(paging, &places);
+		return move_by_host(paging);
 	status = check_places(paging, &places);
 	return status ? status : move_on_device(paging, &places);
 }

@@ -52,6 +52,9 @@ void dtc_paging_entries(const struct dtc_paging *paging, size_t *first, size_t *
 /* Fail with INVAL if one of them is out of range. The host can read the table. */
 int dtc_paging_check_table(const struct dtc_paging *paging);
 
+/* The same for the first of these entries alone. */
+int dtc_paging_check_first(const struct dtc_paging *paging);
+
 /* Fail with INVAL for the entry @i, whose number is @number. */
 int dtc_paging_refuse_number(const struct dtc_paging *paging, size_t i, int64_t number);
 

@@ -13,7 +13,7 @@
 struct dtc_pages_list {
 	const struct dtconv_pages *pages;
 	const char *page; /* an address of the pool that may be asked for */
-	/* Entries [first_entry, end_entry) are used. Those in host memory have been checked, and travel along. */
+	/* Entries [first_entry, end_entry) are used. Those in host memory travel along. */
 	uint64_t first_entry, end_entry;
 	struct dtc_memory table_memory;
 	struct dtc_memory fault_memory; /* of pages->fault, if there is one */
@@ -38,7 +38,7 @@ struct dtc_pages_job {
 #define DTC_PAGES_OF_TARGET (UINT64_C(1) << 62)
 
 /*
- * Start a list, or a copy. An unattended job is left alone: its event has no backend, and the device lowers *pages->fault
+ * Start a list, or a copy. Numbers in host memory are checked before anything is moved; INVAL if one is out of range. An unattended job is left alone: its event has no backend, and the device lowers *pages->fault
  * of each list. The answer of others is the first entry out of range, or DTC_PAGES_FINE. Fails with UNSUPPORTED
  * if no device can access all of the memory or the backend is forbidden, with AGAIN or BACKEND if there are no kernels.
  */

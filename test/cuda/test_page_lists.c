@@ -414,6 +414,11 @@ static void spoil(size_t entry, int bad)
 	narrow[entry] = (int32_t)bad_numbers[bad];
 }
 
+static int64_t number_at(size_t entry)
+{
+	return pages.number == DTCONV_PAGE_NUMBER_64 ? wide[entry] : narrow[entry];
+}
+
 static void expect_refusal(const struct scene *scene, bool packs, size_t entry,
 			   int64_t number)
 {
@@ -421,8 +426,8 @@ static void expect_refusal(const struct scene *scene, bool packs, size_t entry,
 	size_t moved = 9;
 
 	snprintf(sentence, sizeof(sentence),
-		 "pages.table[%zu] is %lld, but the pool has %d pages", entry,
-		 (long long)number, SMALL + 7);
+		 "pages.table[%zu] is %lld, but the pool has %zu pages", entry,
+		 (long long)number, pages.pool_pages);
 	fixture_status(packs ? pack_part(scene, 0, total(), &moved)
 			     : unpack_part(scene, 0, total(), &moved),
 		       DTCONV_ERR_INVAL);
@@ -445,8 +450,7 @@ START_TEST(the_first_number_out_of_range_is_named)
 		make_list(&choices, i % 2 ? 128 : 100, is_wide);
 		spoil(SMALL - 1, 0);
 		spoil(entries[i % 3], _i);
-		const int64_t number = is_wide ? wide[entries[i % 3]]
-					       : narrow[entries[i % 3]];
+		const int64_t number = number_at(entries[i % 3]);
 		scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, tables[i / 3]);
 		before_pack(&scene);
 		expect_refusal(&scene, true, entries[i % 3], number);
@@ -460,27 +464,46 @@ START_TEST(the_first_number_out_of_range_is_named)
 }
 END_TEST
 
-/* The host reads such a table before anything moves, also for a stream. */
+static void nothing_is_packed(const struct scene *scene)
+{
+	arena_read(&scene->packed, 0, got, POOL);
+	for (size_t i = 0; i < POOL; i++)
+		ck_assert_uint_eq(got[i], GUARD);
+}
+
+/*
+ * The host reads such a table before anything moves, also for a stream; those that travel with the launch, those that
+ * are copied with 32 bits a number, and those of pools that need 64.
+ */
 START_TEST(a_table_in_host_memory_is_checked_first)
 {
+	const size_t count = _i < 2 ? SMALL : LONG;
+	const size_t entries[] = { 0, 1, count / 2, count - 1 };
 	struct choices choices = fixture_choices(5);
 	CUstream stream = gpu_stream();
 	struct scene scene;
 
-	make_list(&choices, 128, false);
-	spoil(SMALL - 1, 0);
-	scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_HOST);
-	for (int ordered = 0; ordered < 2; ordered++) {
-		before_pack(&scene);
-		expect_refusal(&scene, true, SMALL - 1, -1);
-		arena_read(&scene.packed, 0, got, POOL);
-		for (size_t i = 0; i < POOL; i++)
-			ck_assert_uint_eq(got[i], GUARD);
-		use_stream(&scene, stream);
+	for (int i = 0; i < 4 * BAD_NUMBERS; i++) {
+		make_list_of(&choices, count, 16, _i % 2);
+		if (_i == 5)
+			pages.pool_pages = (size_t)3 << 30;
+		spoil(count - 1, 0);
+		spoil(entries[i % 4], i / 4);
+		if ((uint64_t)number_at(entries[i % 4]) < pages.pool_pages)
+			continue;
+		scene_open(&scene, ARENA_DEVICE, ARENA_DEVICE, ARENA_HOST);
+		for (int ordered = 0; ordered < 2; ordered++) {
+			before_pack(&scene);
+			expect_refusal(&scene, true, entries[i % 4],
+				       number_at(entries[i % 4]));
+			nothing_is_packed(&scene);
+			use_stream(&scene, stream);
+		}
+		ck_assert_int_eq(read_fault(&scene), -1);
+		MUST(StreamSynchronize(stream));
+		scene_close(&scene);
 	}
-	ck_assert_int_eq(read_fault(&scene), -1);
-	MUST(StreamSynchronize(stream));
-	scene_close(&scene);
+	gpu_must_be_idle(fixture_context, "a table in host memory");
 	MUST(StreamDestroy(stream));
 }
 END_TEST
@@ -1078,7 +1101,7 @@ int main(void)
 	tcase_add_test(lists, packed_memory_of_a_peer);
 	tcase_add_loop_test(errors, the_first_number_out_of_range_is_named, 0,
 			    BAD_NUMBERS);
-	tcase_add_test(errors, a_table_in_host_memory_is_checked_first);
+	tcase_add_loop_test(errors, a_table_in_host_memory_is_checked_first, 0, 6);
 	tcase_add_test(errors, a_stream_learns_of_faults_by_a_word);
 	tcase_add_test(errors, what_a_device_cannot_do_is_refused);
 	tcase_add_test(errors, backends_may_be_forbidden);

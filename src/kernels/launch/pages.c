@@ -11,6 +11,7 @@
 #include <dtconv/status.h>
 
 #include "base/base.h"
+#include "kernels/cpu/page_numbers.h"
 #include "magic.h"
 
 /* Shorter stretches have one unit a thread, so that they occupy more multiprocessors. */
@@ -18,10 +19,6 @@
 
 /* Digits are below: pages of 16 GiB, and as many pages as no device has memory for. */
 #define DIGIT_MOST (UINT64_C(1) << 30)
-
-/* Of any alignment, and of whatever type the caller's are. */
-typedef uint64_t __attribute__((aligned(1), may_alias)) number_64;
-typedef uint32_t __attribute__((aligned(1), may_alias)) number_32;
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -110,19 +107,6 @@ static struct dtc_gpu_page_side side_of_list(const struct dtc_gpu_page_list *lis
 	};
 }
 
-void dtc_gpu_narrow_numbers(const void *from, bool wide, uint64_t count, void *to)
-{
-	const number_64 *numbers = from;
-	number_32 *narrow = to;
-
-	if (!wide) {
-		memcpy(to, from, count * sizeof(*narrow));
-		return;
-	}
-	for (uint64_t i = 0; i < count; i++)
-		narrow[i] = (uint32_t)numbers[i];
-}
-
 /* Take the numbers of a side along, behind @used others. */
 static uint32_t give_numbers(const struct dtc_gpu_page_list *list, uint32_t used,
 			     struct dtc_gpu_page_side *side, uint32_t numbers[])
@@ -130,8 +114,8 @@ static uint32_t give_numbers(const struct dtc_gpu_page_list *list, uint32_t used
 	if (!list->given)
 		return used;
 	side->given = used - (uint32_t)list->given_first;
-	dtc_gpu_narrow_numbers(list->given, list->wide, list->given_count,
-			       numbers + used);
+	(void)dtc_page_numbers_narrow(list->given, list->wide, list->given_count,
+				      list->pool_pages, numbers + used);
 	return used + (uint32_t)list->given_count;
 }
 

@@ -49,7 +49,4 @@ struct dtc_gpu_pages_job {
 int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job,
 		       struct dtc_gpu_launch *launch);
 
-/* Make 32-bit numbers of @count numbers, each of which is below 2^32. Neither side needs an alignment. */
-void dtc_gpu_narrow_numbers(const void *from, bool wide, uint64_t count, void *to);
-
 #endif

@@ -22,6 +22,7 @@
 #include "copy_backends/cuda/launch/kernel_module.h"
 #include "copy_backends/cuda/launch/launch.h"
 #include "copy_backends/cuda/launch/submission.h"
+#include "kernels/cpu/page_numbers.h"
 #include "kernels/launch/pages.h"
 #include "moves.h"
 
@@ -226,7 +227,21 @@ static size_t copied_bytes(const struct dtc_pages_list *list)
 struct copy_part {
 	const struct dtc_pages_job *pages;
 	size_t begin, end;
+	bool *in_range; /* cleared if a number is not */
 };
+
+/* Copy @count numbers; false if one is out of range. */
+static bool write_numbers(const struct dtc_pages_list *list, const char *from,
+			  uint64_t count, char *to)
+{
+	const size_t pages = list->pages->pool_pages;
+	const bool wide = number_bytes(list) == 8;
+
+	if (copied_number_bytes(list) == 4)
+		return dtc_page_numbers_narrow(from, wide, count, pages, to);
+	memcpy(to, from, count * 8);
+	return dtc_page_numbers_find_bad(to, true, 0, count, pages) == count;
+}
 
 /* What a list, whose copy begins at byte @at of all, has of a part. */
 static void write_list(const struct copy_part *part, const struct dtc_pages_list *list,
@@ -243,11 +258,8 @@ static void write_list(const struct copy_part *part, const struct dtc_pages_list
 	const uint64_t count = DTC_MIN((high - low) / bytes, entries - first);
 	const char *from = entries_of(list) + first * number_bytes(list);
 
-	if (bytes == 8)
-		memcpy(to + (low - part->begin), from, count * bytes);
-	else
-		dtc_gpu_narrow_numbers(from, number_bytes(list) == 8, count,
-				       to + (low - part->begin));
+	if (!write_numbers(list, from, count, to + (low - part->begin)))
+		*part->in_range = false;
 }
 
 static void write_part(const void *source, void *to)
@@ -262,7 +274,7 @@ static void write_part(const void *source, void *to)
 
 static CUresult upload_parts(const struct dtc_cuda_submission *submission,
 			     const struct dtc_pages_job *pages, size_t bytes,
-			     CUdeviceptr memory)
+			     CUdeviceptr memory, bool *in_range)
 {
 	const struct dtc_cuda_reader reader = dtc_cuda_submission_reader(submission);
 	CUresult result = CUDA_SUCCESS;
@@ -273,6 +285,7 @@ static CUresult upload_parts(const struct dtc_cuda_submission *submission,
 			.pages = pages,
 			.begin = at,
 			.end = DTC_MIN(bytes, at + PART_BYTES),
+			.in_range = in_range,
 		};
 		const struct dtc_cuda_table table = { .write = write_part,
 						      .source = &part,
@@ -285,25 +298,46 @@ static CUresult upload_parts(const struct dtc_cuda_submission *submission,
 		      : dtc_cuda_upload_order(submission->context, number, &reader);
 }
 
-/* Copies of the entries that are used, one behind the other, or 0 if there are none. */
+static bool is_in_range(const struct dtc_pages_list *list)
+{
+	const uint64_t count = list->end_entry - list->first_entry;
+
+	return !is_from_host(list) ||
+	       dtc_page_numbers_find_bad(entries_of(list), number_bytes(list) == 8, 0,
+					 count, list->pages->pool_pages) == count;
+}
+
+/* Whoever has the tables says which number it is. */
+static int refuse_numbers(const struct dtc_job *job)
+{
+	return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
+			"%s: a table of pages has a number that is out of range",
+			job->caller);
+}
+
+/* Check the numbers of host memory, and copy them, one table behind the other; 0 if the launch takes them along. */
 static int copy_tables(const struct dtc_cuda_submission *submission,
 		       const struct dtc_pages_job *pages, CUdeviceptr *memory)
 {
 	const size_t bytes =
 		copied_bytes(&pages->list) + (pages->to ? copied_bytes(pages->to) : 0);
 	const char *caller = pages->job.caller;
+	bool in_range = true;
 
 	*memory = 0;
 	if (!has_copies(pages))
-		return 0;
+		return is_in_range(&pages->list) && (!pages->to || is_in_range(pages->to))
+			       ? 0
+			       : refuse_numbers(&pages->job);
 	CUresult result = dtc_cuda_arena_take(submission->context, bytes, memory);
 	if (result)
 		return dtc_cuda_fail(submission->context, result,
 				     "the allocation of a table of pages", caller);
-	result = upload_parts(submission, pages, bytes, *memory);
-	return result ? dtc_cuda_fail(submission->context, result,
-				      "copying a table of pages", caller)
-		      : 0;
+	result = upload_parts(submission, pages, bytes, *memory, &in_range);
+	if (result)
+		return dtc_cuda_fail(submission->context, result,
+				     "copying a table of pages", caller);
+	return in_range ? 0 : refuse_numbers(&pages->job);
 }
 
 /* ---- planning -------------------------------------------------------------------------- */
