@@ -337,21 +337,33 @@ static uint64_t touching_step(const struct dtc_equal_blocks *blocks)
 }
 
 struct sample {
+	uint64_t count;
 	uint64_t bits;
 	uint64_t touching;
+	bool is_regular; /* blocks that touch make runs of one length */
 };
 
 static struct sample take_sample(const struct dtc_equal_blocks *blocks, uint64_t step)
 {
 	const ptrdiff_t *values = blocks->displacements;
-	const uint64_t count = DTC_MIN(blocks->count, (uint64_t)SAMPLE);
-	struct sample sample = { 0 };
+	struct sample sample = { .count = DTC_MIN(blocks->count, (uint64_t)SAMPLE),
+				 .is_regular = true };
+	uint64_t first = 0, run = 0; /* blocks of the first run, and of this one */
 
-	for (uint64_t i = 1; i < count; i++) {
+	for (uint64_t i = 1; i < sample.count; i++) {
+		const bool touches = step && (uint64_t)values[i] -
+						     (uint64_t)values[i - 1] == step;
+
 		sample.bits |= (uint64_t)values[i] - (uint64_t)values[0];
-		sample.touching += step &&
-				   (uint64_t)values[i] - (uint64_t)values[i - 1] == step;
+		sample.touching += touches;
+		run++;
+		if (!touches) {
+			first = first ? first : run;
+			sample.is_regular &= run == first;
+			run = 0;
+		}
 	}
+	sample.is_regular &= first != 1;
 	return sample;
 }
 
@@ -366,13 +378,12 @@ static bool is_progression(const struct dtc_equal_blocks *blocks)
 	return i == blocks->count;
 }
 
-/* Whether blocks of which some touch stay apart in the normal form, as in normalise.c. */
-static bool stay_apart(const struct dtc_equal_blocks *blocks, uint64_t count,
-		       uint64_t touching)
+/* Whether @count blocks, of which some touch the one before, stay apart in the normal form, as in normalise.c. */
+static bool stay_apart(uint64_t count, uint64_t touching)
 {
 	const uint64_t merged = count - touching;
 
-	return merged > DTC_FEW_RUNS && dtc_stay_apart(count, merged, blocks->bytes);
+	return merged > DTC_FEW_RUNS && dtc_stay_apart(count, merged);
 }
 
 /* ---- the program ----------------------------------------------------------------------- */
@@ -447,7 +458,7 @@ static bool fill(struct dtc_program *program, const struct dtc_equal_blocks *blo
 	}
 	if (!product_fits(pass.lowest, pass.highest, scaling.factor) ||
 	    !measure(&pass, blocks, list, &table->span) ||
-	    (step && !stay_apart(blocks, blocks->count, pass.touching)))
+	    (step && !stay_apart(blocks->count, pass.touching)))
 		return false;
 	if (blocks->count % 2)
 		pass.entries[blocks->count] = 0;
@@ -461,7 +472,7 @@ static bool fill(struct dtc_program *program, const struct dtc_equal_blocks *blo
 	return true;
 }
 
-static bool may_be_listed(const struct dtc_equal_blocks *blocks, uint64_t step,
+static bool may_be_listed(const struct dtc_equal_blocks *blocks,
 			  const struct sample *sample)
 {
 	uint64_t bytes;
@@ -472,8 +483,10 @@ static bool may_be_listed(const struct dtc_equal_blocks *blocks, uint64_t step,
 				   &disp) ||
 	    __builtin_add_overflow(disp, blocks->disp, &disp))
 		return false;
-	if (step && blocks->count > SAMPLE &&
-	    !stay_apart(blocks, SAMPLE, sample->touching))
+	/* Long runs are better merged, and short blocks into runs of one length, as far as the sample shows. */
+	if (sample->touching &&
+	    ((sample->is_regular && blocks->bytes <= DTC_SHORT_BLOCK) ||
+	     !dtc_stay_apart(sample->count, sample->count - sample->touching)))
 		return false;
 	return !is_progression(blocks);
 }
@@ -486,7 +499,7 @@ bool dtc_equal_blocks_list(const struct dtc_equal_blocks *blocks,
 		return true;
 	const uint64_t step = touching_step(blocks);
 	const struct sample sample = take_sample(blocks, step);
-	if (!may_be_listed(blocks, step, &sample))
+	if (!may_be_listed(blocks, &sample))
 		return true;
 	const struct dtc_table table = table_of(blocks);
 	struct dtc_program *program =

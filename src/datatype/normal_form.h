@@ -24,20 +24,15 @@ static inline uint8_t dtc_common_shift(uint64_t bits)
 /* Blocks up to this size are moved faster if all have the same length. */
 #define DTC_SHORT_BLOCK 64
 
-/* Whether few of @entries equal blocks touch, which would make @merged blocks. */
-static inline bool dtc_few_touch(uint64_t entries, uint64_t merged)
-{
-	return entries - merged <= merged / 2;
-}
-
 /*
- * Whether equal blocks of @bytes stay apart for that. Long ones do unless four, on average, would merge: a list
- * that is used once is made faster than it is merged.
+ * Whether equal blocks stay apart although some touch: unless four, on average, would merge into runs of different
+ * lengths. To find the runs takes 15 ns a block more than to leave them; a list of the same length throughout needs no
+ * length looked up and none foretold, and is packed as fast or up to six times as fast (blocks of 8 to 64 bytes, half of
+ * which touch, Xeon).
  */
-static inline bool dtc_stay_apart(uint64_t entries, uint64_t merged, uint64_t bytes)
+static inline bool dtc_stay_apart(uint64_t entries, uint64_t merged)
 {
-	return bytes <= DTC_SHORT_BLOCK ? dtc_few_touch(entries, merged)
-					: entries <= 4 * merged;
+	return entries <= 4 * merged;
 }
 
 /* Bytes of a table's column. */

@@ -348,14 +348,9 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /* ---- splitting ----------------------------------------------------------------------- */
 
-/*
- * The same holds for long runs in many blocks, by average length and number: a different length
- * costs a branch misprediction, unless the list is short enough for the branch predictor to
- * learn it.
- */
-#define SPLIT_RUN_BYTES  32
-#define SPLIT_RUN_BLOCKS 4
-#define SPLIT_LEAST_RUNS 128
+#define SPLIT_RUN_BYTES   32
+#define SPLIT_RUN_BLOCKS  4
+#define SPLIT_LEAST_RUNS  128
 
 static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length)
 {
@@ -373,26 +368,29 @@ static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length
 }
 
 /*
- * A list of equal blocks of which some touch (a sorted gather, a random one with luck), or of short
- * runs of elements, is better left equal: no length to look up, none to mispredict. So if the
- * blocks are few multiples of the shortest, cut them to its length. Blocks of different lengths are cut only if they
- * are short.
+ * Short blocks of different lengths are better cut to the shortest, too, if they are few multiples of it: few of them, or
+ * short by average length and number. (A different length costs a branch misprediction, unless the list is short enough for
+ * the branch predictor to learn it.)
  */
+static bool is_short_mixture(uint64_t entries, uint64_t blocks, uint64_t bytes)
+{
+	const bool few = entries - blocks <= blocks / 2;
+	const bool runs_are_short = blocks > SPLIT_LEAST_RUNS &&
+				    entries <= SPLIT_RUN_BLOCKS * blocks &&
+				    entries * bytes <= SPLIT_RUN_BYTES * blocks;
+
+	return bytes <= DTC_SHORT_BLOCK && (few || runs_are_short);
+}
+
+/* Whether the list is better cut into blocks of one length: equal ones of which some touch are left equal. */
 static bool worth_splitting(const struct dtc_block_list *list, const struct survey *survey,
 			    uint64_t unit)
 {
-	uint64_t entries = survey->instances / survey->shortest;
-	uint64_t bytes = survey->shortest * unit;
-	bool few_touch = dtc_few_touch(entries, survey->blocks);
-	bool were_equal = survey->shortest == survey->longest;
-	bool runs_are_short = survey->blocks > SPLIT_LEAST_RUNS &&
-			      entries <= SPLIT_RUN_BLOCKS * survey->blocks &&
-			      entries * bytes <= SPLIT_RUN_BYTES * survey->blocks;
-
-	bool pays = bytes <= DTC_SHORT_BLOCK
-			    ? few_touch || runs_are_short
-			    : were_equal &&
-				      dtc_stay_apart(entries, survey->blocks, bytes);
+	const uint64_t entries = survey->instances / survey->shortest;
+	const bool were_equal = survey->shortest == survey->longest;
+	const bool pays = were_equal ? dtc_stay_apart(entries, survey->blocks)
+				     : is_short_mixture(entries, survey->blocks,
+							survey->shortest * unit);
 
 	return !survey->uniform && pays && all_are_multiples(list, survey->shortest);
 }

@@ -394,7 +394,7 @@ START_TEST(multiplied_entries)
 }
 END_TEST
 
-/* Up to one in three blocks may touch the one before. */
+/* Up to three in four blocks may touch the one before. */
 START_TEST(blocks_that_touch)
 {
 	size_t quick = 0;
@@ -410,18 +410,13 @@ START_TEST(blocks_that_touch)
 }
 END_TEST
 
-/* A type that was never committed is a child like any other, and so is its duplicate. */
-/* The length of the blocks in the table of a list of pages, of which all but each @apart-th touch; 0: unlike runs. */
-static uint64_t table_of_pages(size_t apart)
+/* The length of the blocks in the table of the list's 300 of @bytes; 0: unlike runs. */
+static uint64_t table_of_list(size_t bytes)
 {
 	struct dtconv_type *type;
 	uint64_t uniform;
 
-	fill(300, 200, "byte");
-	for (size_t i = 1; i < 300; i++)
-		list.displacements[i] =
-			list.displacements[i - 1] + (i % apart ? 200 : 500);
-	t_ok(dtconv_type_create_hindexed_block(300, 200, list.displacements, list.old,
+	t_ok(dtconv_type_create_hindexed_block(300, bytes, list.displacements, list.old,
 					       &type));
 	t_ok(dtconv_type_commit(type));
 	const struct dtc_program *program = program_of(type);
@@ -430,6 +425,28 @@ static uint64_t table_of_pages(size_t apart)
 	dtconv_type_unref(type);
 	dtconv_type_unref(list.old);
 	return uniform;
+}
+
+/* The same of a list of pages, of which all but each @apart-th touch the one before. */
+static uint64_t table_of_pages(size_t apart)
+{
+	fill(300, 200, "byte");
+	for (size_t i = 1; i < 300; i++)
+		list.displacements[i] =
+			list.displacements[i - 1] + (i % apart ? 200 : 500);
+	return table_of_list(200);
+}
+
+/* The same of short blocks: runs of @one and @other blocks in turn. */
+static uint64_t table_of_runs(size_t one, size_t other)
+{
+	fill(300, 16, "byte");
+	for (size_t i = 1; i < 300; i++)
+		list.displacements[i] = list.displacements[i - 1] +
+					(i % (one + other) && i % (one + other) != one
+						 ? 16
+						 : 48 + 16 * (ptrdiff_t)(i * i % 7));
+	return table_of_list(16);
 }
 
 /* Pages stay apart unless four would merge. */
@@ -442,6 +459,20 @@ START_TEST(pages_that_touch)
 }
 END_TEST
 
+/* Short ones, too, but those that make runs of one length. */
+START_TEST(short_blocks_that_touch)
+{
+	ck_assert_uint_eq(table_of_runs(1, 2), 16);
+	ck_assert_uint_eq(table_of_runs(2, 3), 16);
+	ck_assert_uint_eq(table_of_runs(3, 4), 16);
+	ck_assert_uint_eq(table_of_runs(2, 2), 32);
+	ck_assert_uint_eq(table_of_runs(3, 3), 48);
+	/* One merges into fewer than a quarter. */
+	ck_assert_uint_eq(table_of_runs(4, 5), 0);
+}
+END_TEST
+
+/* A type that was never committed is a child like any other, and so is its duplicate. */
 START_TEST(as_a_child)
 {
 	struct dtconv_type *child = NULL, *quick = NULL, *general = NULL, *other = NULL;
@@ -517,6 +548,7 @@ int main(void)
 	tcase_add_test(tcase, multiplied_entries);
 	tcase_add_test(tcase, blocks_that_touch);
 	tcase_add_test(tcase, pages_that_touch);
+	tcase_add_test(tcase, short_blocks_that_touch);
 	tcase_add_test(tcase, as_a_child);
 	tcase_add_test(tcase, bytes_are_those_of_the_oracle);
 	tcase_add_test(tcase, sizes_and_bounds_that_overflow);

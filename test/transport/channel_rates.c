@@ -7,7 +7,8 @@
  * --cpus: where the two processes run; the same one twice is possible. --sleep: they sleep when they have nothing to
  * do; otherwise they poll, and yield while the other one has to run. --devices: where the sender's and the receiver's
  * buffers are, -1: in host memory. --staging: where staging memory is, if buffers are on devices. --fragment: bytes of
- * one. --direct: the receiver may copy messages between devices itself (DTCONV_CHANNEL_DIRECT).
+ * one. --direct: the receiver may copy messages between devices itself (DTCONV_CHANNEL_DIRECT). channel_rates_ucx: the
+ * same over UCX, by the transports of DTCONV_TEST_UCX.
  */
 #include "config.h"
 
@@ -27,6 +28,7 @@
 #include <dtconv/dtconv.h>
 
 #include "base/clock.h"
+#include "bed.h"
 #ifdef RATES_DEVICE
 #include "support/gpu.h"
 #endif
@@ -46,6 +48,7 @@ static struct options {
 
 static struct {
 	struct dtconv_context *context;
+	struct bed *bed;
 	struct dtconv_engine *engine;
 	struct dtconv_channel *channel;
 	int device; /* of the buffers; negative: the host */
@@ -139,7 +142,7 @@ static void open_device(unsigned side)
 static void open_process(int socket, unsigned side)
 {
 	const bool has_devices = options.devices[0] >= 0 || options.devices[1] >= 0;
-	const struct dtconv_channel_params params = {
+	struct dtconv_channel_params params = {
 		.struct_size = sizeof(params),
 		.flags = options.is_direct ? DTCONV_CHANNEL_DIRECT : 0,
 		.kind = has_devices ? options.staging : DTCONV_MEMORY_HOST,
@@ -152,6 +155,8 @@ static void open_process(int socket, unsigned side)
 	it.from = allocate(2 * MOST, 1);
 	it.to = allocate(2 * MOST, 2);
 	must(dtconv_context_create(NULL, &it.context));
+	it.bed = bed_open(it.context);
+	params.transport = bed_transport(it.bed);
 	must(dtconv_engine_create(it.context, NULL, &it.engine));
 	must(dtconv_channel_open(it.engine, socket, &params, &it.channel));
 }
@@ -172,6 +177,7 @@ static void close_process(void)
 	} while (attr.operations);
 	must(dtconv_channel_destroy(it.channel));
 	must(dtconv_engine_destroy(it.engine));
+	bed_close(it.bed);
 	dtconv_context_destroy(it.context);
 	release(it.from, 2 * MOST);
 	release(it.to, 2 * MOST);
