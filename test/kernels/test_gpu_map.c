@@ -135,7 +135,8 @@ static bool check(struct dtconv_type *type)
 	if (opened) {
 		check_form(&mapped);
 		check_sorted(mapped.disps, (uint32_t)mapped.form.count);
-		for (uint32_t unit = mapped.form.unit; unit; unit /= 2)
+		for (uint32_t unit = mapped.form.unit;
+		     unit && dtc_gpu_map_fits(&mapped.form, unit); unit /= 2)
 			check_units(&mapped, unit);
 	}
 	close_mapped(&mapped);
@@ -153,6 +154,46 @@ START_TEST(random_types_are_mapped)
 	struct choices choices = fixture_choices((uint64_t)_i + 5000);
 
 	check(type_choose(fixture_context, &choices, &type_bounds_small));
+}
+END_TEST
+
+/* Equal blocks: in order, touching here and there, in any order, or as far apart as a map allows and farther. */
+enum { EQUAL_MOST = 400 };
+
+static ptrdiff_t choose_place(struct choices *choices, int kind, ptrdiff_t bytes,
+			      ptrdiff_t before)
+{
+	if (kind == 0)
+		return before + bytes * choose_between(choices, 1, 3);
+	if (kind == 1)
+		return bytes * choose_between(choices, -1000, 1000);
+	/* A unit has at most 16 bytes. */
+	return chance(choices, 20)
+		       ? DTC_MIN(bytes, (ptrdiff_t)16) * choose_between(choices, -3, 3) *
+				 ((ptrdiff_t)1 << 29)
+		       : before + bytes;
+}
+
+START_TEST(equal_blocks_are_mapped)
+{
+	struct dtconv_type *byte = dtconv_type_predefined(fixture_context, DTCONV_BYTE);
+	struct choices choices = fixture_choices((uint64_t)_i + 9000);
+	ptrdiff_t places[EQUAL_MOST];
+
+	for (int round = 0; round < 60; round++) {
+		const size_t count = 9 + choose(&choices, EQUAL_MOST - 9);
+		const size_t bytes = (size_t)1 << choose(&choices, 7);
+		const size_t length = bytes * (1 + choose(&choices, 2));
+		struct dtconv_type *type;
+
+		for (size_t i = 0; i < count; i++)
+			places[i] = choose_place(&choices, _i, (ptrdiff_t)bytes,
+						 i ? places[i - 1] : 0);
+		fixture_ok(dtconv_type_create_hindexed_block(count, length, places, byte,
+							     &type));
+		check(type);
+	}
+	dtconv_type_unref(byte);
 }
 END_TEST
 
@@ -257,6 +298,7 @@ int main(void)
 	tcase_add_loop_test(forms_case, large_layouts_have_no_map, 0, LARGE);
 	tcase_add_loop_test(forms_case, units_are_sorted_by_all_their_bits, 0, 50);
 	tcase_add_loop_test(units, every_layout_is_mapped, 0, layout_count);
+	tcase_add_loop_test(units, equal_blocks_are_mapped, 0, 3);
 	tcase_add_loop_test(units, random_types_are_mapped, 0,
 			    fixture_everything() ? MANY_RANDOM_TYPES : RANDOM_TYPES);
 	return fixture_run(suite);

@@ -140,6 +140,44 @@ INLINE void take_runs(const struct dtc_layout *layout, take_fn take, void *taker
 	}
 }
 
+/* ---- equal blocks ------------------------------------------------------------------------------- */
+
+/*
+ * A list of equal blocks with narrow displacements, which may be new with every message: entry i is that of block i, in
+ * units of 2^shift bytes from @disp on.
+ */
+struct equal_list {
+	const int32_t *entries;
+	uint64_t count, bytes;
+	unsigned shift;
+	int64_t disp;
+};
+
+/* Entries that are looked at together, so that compilers make vectors of them. */
+#define STRETCH 64
+
+/* Whether all of a program is such a list. */
+static bool is_equal_list(const struct dtc_program *program, struct equal_list *list)
+{
+	const struct dtc_op *op = &program->ops[0];
+
+	if (program->op_count != 1 || op->kind != DTC_OP_TABLE)
+		return false;
+	const struct dtc_table *table = dtc_program_table(program, op);
+	*list = (struct equal_list){ .entries = (const int32_t *)(table + 1),
+				     .count = table->count,
+				     .bytes = table->uniform,
+				     .shift = table->disp_shift,
+				     .disp = op->disp };
+	return table->uniform && !table->disp_wide &&
+	       op->bytes == list->count * list->bytes;
+}
+
+static int64_t disp_of(const struct equal_list *list, int32_t entry)
+{
+	return list->disp + (int64_t)((uint64_t)(int64_t)entry << list->shift);
+}
+
 /* ---- the form ----------------------------------------------------------------------------------- */
 
 struct survey {
@@ -165,10 +203,66 @@ INLINE void survey_run(void *taker, int64_t disp, uint64_t bytes)
 	survey->begun = true;
 }
 
+struct range {
+	int32_t lowest, highest;
+	uint32_t
+		signs; /* of the differences between a step and the least one: set if it is shorter */
+};
+
+/* One loop for each thing, which compilers make vectors of. */
+INLINE void extend(struct range *range, const int32_t *entries, int count, uint32_t least)
+{
+	struct range own = *range;
+
+	for (int i = 0; i < count; i++) {
+		own.lowest = DTC_MIN(own.lowest, entries[i]);
+		own.highest = DTC_MAX(own.highest, entries[i]);
+	}
+	for (int i = 0; i < count; i++)
+		own.signs |= (uint32_t)entries[i] - (uint32_t)entries[i - 1] - least;
+	*range = own;
+}
+
+static struct range range_of(const struct equal_list *list, uint32_t least)
+{
+	const int32_t *entries = list->entries;
+	struct range range = { entries[0], entries[0], 0 };
+	uint64_t i = 1;
+
+	for (; list->count - i >= STRETCH; i += STRETCH)
+		extend(&range, entries + i, STRETCH, least);
+	for (; i < list->count; i++)
+		extend(&range, entries + i, 1, least);
+	return range;
+}
+
+/* So far apart entries may be, and so long blocks in their units, that the signs are right. */
+#define RANGE_MOST (INT64_C(1) << 30)
+
+/* False: it is to be looked at run by run. */
+static bool survey_list(const struct equal_list *list, struct dtc_gpu_map_form *form)
+{
+	const uint64_t least = ((list->bytes - 1) >> list->shift) + 1;
+
+	if (least > RANGE_MOST)
+		return false;
+	const struct range range = range_of(list, (uint32_t)least);
+	if ((int64_t)range.highest - range.lowest > RANGE_MOST)
+		return false;
+	form->lowest = disp_of(list, range.lowest);
+	form->highest =
+		disp_of(list, range.highest) + (int64_t)(list->bytes - form->unit);
+	form->ascends = !(range.signs >> 31);
+	return true;
+}
+
 static void survey_runs(const struct dtc_layout *layout, struct dtc_gpu_map_form *form)
 {
 	struct survey survey = { .unit = form->unit, .ascends = true };
+	struct equal_list list;
 
+	if (is_equal_list(layout->program, &list) && survey_list(&list, form))
+		return;
 	take_runs(layout, survey_run, &survey);
 	form->lowest = survey.lowest;
 	form->highest = survey.highest;
@@ -215,10 +309,34 @@ INLINE void write_run(void *taker, int64_t disp, uint64_t bytes)
 		*writer->to++ = first + (int32_t)i;
 }
 
+INLINE void scale(const int32_t *restrict entries, int count, uint32_t first,
+		  unsigned shift, int32_t *restrict disps)
+{
+	for (int i = 0; i < count; i++)
+		disps[i] = (int32_t)(first + ((uint32_t)entries[i] << shift));
+}
+
+/* Each block is one unit of 2^@shift bytes. */
+static void write_list(const struct equal_list *list, unsigned shift, int32_t disps[])
+{
+	const uint32_t first = (uint32_t)(list->disp >> shift);
+	uint64_t i = 0;
+
+	for (; list->count - i >= STRETCH; i += STRETCH)
+		scale(list->entries + i, STRETCH, first, list->shift - shift, disps + i);
+	for (; i < list->count; i++)
+		scale(list->entries + i, 1, first, list->shift - shift, disps + i);
+}
+
 void dtc_gpu_map_write(const struct dtc_layout *layout, uint32_t unit, int32_t disps[])
 {
 	struct writer writer = { disps, (unsigned)__builtin_ctz(unit) };
+	struct equal_list list;
 
+	if (is_equal_list(layout->program, &list) && list.bytes == unit) {
+		write_list(&list, writer.shift, disps);
+		return;
+	}
 	take_runs(layout, write_run, &writer);
 }
 
