@@ -110,7 +110,8 @@ int dtconv_engine_destroy(struct dtconv_engine *engine)
 {
 	if (!engine)
 		return 0;
-	size_t operations = atomic_load(&engine->operations);
+	const size_t operations =
+		atomic_load(&engine->started) - atomic_load(&engine->ended);
 
 	if (operations)
 		return DTC_FAIL(engine->context, DTCONV_ERR_STATE,

@@ -35,7 +35,8 @@ struct dtconv_engine {
 	_Atomic bool busy;         /* a thread makes progress or arms */
 	_Atomic pthread_t busy_thread; /* which one; 0: none */
 	_Atomic bool armed;        /* a thread sleeps, or is going to */
-	_Atomic size_t operations; /* that are live */
+	_Atomic size_t started,
+		ended; /* operations; only the thread that makes progress ends them */
 	int epoll, event, timer;
 	bool is_timer_set;
 	unsigned spin_us, timeout_ms;
@@ -46,6 +47,7 @@ struct dtconv_engine {
 	struct dtc_operation *earliest, *latest; /* deadlines */
 	pthread_mutex_t record_lock;
 	struct dtc_record *records;
+	struct dtc_record *_Atomic spare_record; /* one more, or NULL */
 	bool has_thread;
 	_Atomic bool ending;
 	pthread_t thread;

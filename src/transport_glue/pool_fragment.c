@@ -81,7 +81,7 @@ void dtc_pool_return(struct dtconv_fragment *fragment, enum dtc_fragment_state f
 		return;
 	}
 	clean(fragment);
-	atomic_store(&fragment->state, DTC_FRAGMENT_FREE);
+	atomic_store_explicit(&fragment->state, DTC_FRAGMENT_FREE, memory_order_release);
 	give_back(pool, fragment);
 }
 

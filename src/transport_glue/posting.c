@@ -83,10 +83,13 @@ void dtc_operation_start(struct dtc_operation *operation, unsigned timeout_ms)
 	operation->deadline = timeout ? dtc_now_ns() + timeout * 1000000 : 0;
 	operation->status = 0;
 	operation->moved = 0;
-	atomic_store(&operation->asked, 0);
+	/* Nobody else knows it yet; posting it shows all of this to the thread that makes progress. */
+	atomic_store_explicit(&operation->asked, 0, memory_order_relaxed);
 	operation->holds_convertor = true;
 	dtc_convertor_hold(operation->convertor);
-	atomic_fetch_add(&engine->operations, 1);
-	atomic_store(&operation->control, DTC_OPERATION_LIVE | DTC_OPERATION_POSTED);
+	atomic_fetch_add(&engine->started, 1);
+	atomic_store_explicit(&operation->control,
+			      DTC_OPERATION_LIVE | DTC_OPERATION_POSTED,
+			      memory_order_release);
 	dtc_engine_post(engine, &operation->item);
 }

@@ -52,7 +52,9 @@ static void retire(struct dtc_operation *operation, struct dtc_work *work)
 	operation->holds_convertor = false;
 	if (!atomic_compare_exchange_strong(&operation->control, &live, 0))
 		return;
-	atomic_fetch_sub(&engine->operations, 1);
+	const size_t ended =
+		atomic_load_explicit(&engine->ended, memory_order_relaxed) + 1;
+	atomic_store_explicit(&engine->ended, ended, memory_order_release);
 	work->done++;
 	if (!done)
 		return;
@@ -115,7 +117,8 @@ int dtconv_engine_progress(struct dtconv_engine *engine, size_t budget, size_t *
 		dtc_engine_expire(engine);
 	step_active(engine, &work);
 	atomic_store_explicit(&engine->busy_thread, (pthread_t)0, memory_order_relaxed);
-	atomic_store(&engine->busy, false);
+	/* Who sees this sees all that was done; that it begins is what has to be announced before. */
+	atomic_store_explicit(&engine->busy, false, memory_order_release);
 	if (worked)
 		*worked = work.done;
 	return 0;

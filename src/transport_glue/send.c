@@ -82,7 +82,7 @@ static void offer(struct dtconv_send *send, struct dtc_work *work)
 	struct dtc_operation *operation = &send->operation;
 	struct dtconv_fragment *fragment = send->ready;
 
-	atomic_store(&fragment->state, DTC_FRAGMENT_OUT);
+	atomic_store_explicit(&fragment->state, DTC_FRAGMENT_OUT, memory_order_release);
 	work->budget--;
 	int status = send->emit(operation->arg, fragment, fragment->offset,
 				fragment->bytes, flags_of(send, fragment));
