@@ -110,9 +110,9 @@ enum dtconv_channel_flags {
 struct dtconv_channel_params {
 	size_t struct_size; /**< sizeof(struct dtconv_channel_params) */
 	unsigned flags;     /**< of enum dtconv_channel_flags */
-	/** of staging memory: PINNED (default); HOST: never registered with a device; or DEVICE, over
-	 * shared memory: memory of the device, which the peer's device reads, through the link if it is
-	 * another one */
+	/** of staging memory: PINNED (default); HOST: never registered with a device; or DEVICE: memory
+	 * of the device, which over shared memory the peer's device reads, through the link if it is
+	 * another one, and which a UCX that was built with CUDA carries; other transports refuse it */
 	enum dtconv_memory_kind kind;
 	/** ordinal of the device that staging memory is registered with, the peer's too; negative:
 	 * the device of the calling thread's current device context */

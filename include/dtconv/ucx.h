@@ -36,8 +36,12 @@ struct dtconv_ucx;
  *
  * - The channel's socket carries the addresses of UCX workers and shows when the other
  *   process is gone. Data never passes through it.
- * - Headers and fragments are active messages. UCX is told that fragments are host memory and
- *   how they are registered, so it never asks a device driver.
+ * - Headers and fragments are active messages. UCX is told what memory fragments are and how
+ *   they are registered, so it never asks a device driver.
+ * - Staging memory may be a device's (dtconv_channel_params.kind), if UCX was built with CUDA and
+ *   its transports include cuda: fragments then go from device to device, over NVLink where
+ *   there is one. Otherwise opening such a channel fails with DTCONV_ERR_UNSUPPORTED. The device's context has to be current in
+ *   threads that make progress.
  * - If the receiver's staging memory is registered with a device, fragments go by rendezvous
  *   into that memory. Otherwise UCX may send them eagerly; then they are unpacked from UCX's
  *   own memory, which is released when that has ended.

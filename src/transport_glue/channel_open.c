@@ -55,7 +55,7 @@ int dtc_channel_read_params(struct dtconv_engine *engine,
 		return DTC_FAIL(context, DTCONV_ERR_INVAL,
 				"%s: params.kind is not PINNED, HOST or DEVICE", caller);
 	if (params->kind == DTCONV_MEMORY_DEVICE &&
-	    !(params->transport->flags & DTC_TRANSPORT_SHARED))
+	    !(params->transport->flags & DTC_TRANSPORT_DEVICES))
 		return DTC_FAIL(context, DTCONV_ERR_UNSUPPORTED,
 				"%s: params.kind is DEVICE, but %s cannot carry staging "
 				"memory of devices",

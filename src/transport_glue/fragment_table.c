@@ -234,11 +234,13 @@ uint32_t dtc_landing_clear(struct dtc_fragment_table *table, struct dtc_landing 
 	return (uint32_t)(landing - table->landings);
 }
 
+/* Devices read a device's memory, too. */
 static bool is_pinned(struct dtconv_pool *pool)
 {
 	struct dtconv_pool_attr attr = { .struct_size = sizeof(attr) };
 
-	return pool && !dtconv_pool_query(pool, &attr) && attr.pinned_slabs == attr.slabs;
+	return pool && !dtconv_pool_query(pool, &attr) &&
+	       (attr.kind == DTCONV_MEMORY_DEVICE || attr.pinned_slabs == attr.slabs);
 }
 
 bool dtc_fragments_are_pinned(const struct dtc_fragment_table *table)

@@ -612,7 +612,8 @@ static int open_shm(const struct dtc_transport_params *params, void **connection
 const struct dtconv_transport dtc_transport_shm = { .abi = DTC_TRANSPORT_ABI,
 						    .flags = DTC_TRANSPORT_FILES |
 							     DTC_TRANSPORT_SHARED |
-							     DTC_TRANSPORT_OFFERS,
+							     DTC_TRANSPORT_OFFERS |
+							     DTC_TRANSPORT_DEVICES,
 						    .name = "shm",
 						    .open = open_shm,
 						    .start = start,

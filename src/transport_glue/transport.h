@@ -77,7 +77,9 @@ enum dtc_transport_flags {
 	/* The slab has a descriptor: a memfd, or memory of a device. */
 	DTC_TRANSPORT_SHARED = 4,
 	/* Both processes are on one machine, and messages may have offers. */
-	DTC_TRANSPORT_OFFERS = 8
+	DTC_TRANSPORT_OFFERS = 8,
+	/* Fragments may be memory of a device. */
+	DTC_TRANSPORT_DEVICES = 16
 };
 
 /* An object with options of its own has this as its first member. It must outlive its channels. */

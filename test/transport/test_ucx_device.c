@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Channels over UCX between buffers on a device. Where the receiver's staging memory is registered with the device,
- * fragments go by rendezvous into that memory; where it is not, UCX may send them eagerly.
+ * fragments go by rendezvous into that memory; where it is not, UCX may send them eagerly. Staging memory of the device
+ * goes by a UCX that knows it, or that seems to.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dtconv/ucx.h>
 
@@ -37,7 +39,10 @@ static void see(void *arg, int status, size_t moved)
 	seen->status = status;
 }
 
-static void open_end(struct party *party, int socket)
+/* Where staging memory is. */
+static enum dtconv_memory_kind staging;
+
+static int open_end(struct party *party, int socket)
 {
 	const struct dtconv_ucx_params ucx = { .struct_size = sizeof(ucx),
 					       .transports = BED_UCX };
@@ -46,12 +51,14 @@ static void open_end(struct party *party, int socket)
 	fixture_ok(dtconv_ucx_open(fixture_context, &ucx,
 				   (struct dtconv_ucx **)(void *)&party->bed));
 	const struct dtconv_channel_params params = { .struct_size = sizeof(params),
+						      .kind = staging,
+						      .device = -1,
 						      .fragments = 3,
 						      .fragment_bytes = 4096,
 						      .transport =
 							      bed_transport(party->bed) };
 	fixture_ok(dtconv_engine_create(fixture_context, NULL, &party->engine));
-	fixture_ok(dtconv_channel_open(party->engine, socket, &params, &party->channel));
+	return dtconv_channel_open(party->engine, socket, &params, &party->channel);
 }
 
 static void progress_both(void)
@@ -60,14 +67,13 @@ static void progress_both(void)
 	(void)party_progress(&parties[1]);
 }
 
-/* Which ends are on the device, and whether the driver registers what end 1 has. */
-static void pass(bool is_from_device, bool is_to_device, bool is_registered)
+/* Which ends are on the device. The channels are open. */
+static void pass_message(bool is_from_device, bool is_to_device)
 {
 	static unsigned char bytes[USER], seen_bytes[USER];
 	struct dtconv_type *type = fixture_type("vector(3000, 1, 2, double)");
 	struct seen sent = { 0 }, received = { 0 };
 	struct arena from, to;
-	int sockets[2];
 
 	for (size_t i = 0; i < USER; i++)
 		bytes[i] = (unsigned char)(i * 7 + i / 251);
@@ -76,12 +82,6 @@ static void pass(bool is_from_device, bool is_to_device, bool is_registered)
 	arena_write(&from, 0, bytes, USER);
 	memset(seen_bytes, 0, USER);
 	arena_write(&to, 0, seen_bytes, USER);
-	ucx_faults = (struct ucx_faults){ 0 };
-	party_sockets(sockets);
-	open_end(&parties[0], sockets[0]);
-	if (!is_registered)
-		gpu.standin->inject("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
-	open_end(&parties[1], sockets[1]);
 	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, type, 1, to.memory, see,
 				       &received));
 	fixture_ok(dtconv_channel_send(parties[0].channel, 1, type, 1, from.memory, see,
@@ -92,6 +92,27 @@ static void pass(bool is_from_device, bool is_to_device, bool is_registered)
 	}
 	ck_assert_int_eq(sent.status, 0);
 	ck_assert_int_eq(received.status, 0);
+	arena_read(&to, 0, seen_bytes, USER);
+	for (size_t i = 0; i < USER; i++)
+		ck_assert_uint_eq(seen_bytes[i], i % 16 < 8 ? bytes[i] : 0);
+	arena_close(&from);
+	arena_close(&to);
+	dtconv_type_unref(type);
+}
+
+/* The same, and whether the driver registers what end 1 has. */
+static void pass(bool is_from_device, bool is_to_device, bool is_registered)
+{
+	int sockets[2];
+
+	ucx_faults = (struct ucx_faults){ 0 };
+	staging = DTCONV_MEMORY_PINNED;
+	party_sockets(sockets);
+	fixture_ok(open_end(&parties[0], sockets[0]));
+	if (!is_registered)
+		gpu.standin->inject("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
+	fixture_ok(open_end(&parties[1], sockets[1]));
+	pass_message(is_from_device, is_to_device);
 	if (is_registered) {
 		ck_assert(party_query(&parties[1]).peer_is_pinned);
 		ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], BLOCKS * 8 / 4096);
@@ -99,14 +120,8 @@ static void pass(bool is_from_device, bool is_to_device, bool is_registered)
 	} else {
 		ck_assert_uint_ge(ucx_faults.released, 1);
 	}
-	arena_read(&to, 0, seen_bytes, USER);
-	for (size_t i = 0; i < USER; i++)
-		ck_assert_uint_eq(seen_bytes[i], i % 16 < 8 ? bytes[i] : 0);
 	party_close(&parties[0]);
 	party_close(&parties[1]);
-	arena_close(&from);
-	arena_close(&to);
-	dtconv_type_unref(type);
 }
 
 START_TEST(fragments_go_into_memory_that_the_device_reads)
@@ -122,6 +137,62 @@ START_TEST(fragments_may_come_eagerly_where_the_device_reads_none)
 }
 END_TEST
 
+/* An end whose staging memory would be a device's, which this UCX does not know. */
+static void expect_refusal(struct party *party, int socket)
+{
+	fixture_status(open_end(party, socket), DTCONV_ERR_UNSUPPORTED);
+	ck_assert(strstr(fixture_error(), "cannot carry staging memory of devices"));
+	fixture_ok(dtconv_engine_destroy(party->engine));
+	bed_close(party->bed);
+}
+
+START_TEST(staging_memory_may_be_a_device_s)
+{
+	int sockets[2];
+
+	ucx_faults = (struct ucx_faults){ 0 };
+	if (gpu.standin)
+		ucx_faults.device_memory = gpu.standin->peek;
+	staging = DTCONV_MEMORY_DEVICE;
+	party_sockets(sockets);
+	int status = open_end(&parties[0], sockets[0]);
+	if (status == DTCONV_ERR_UNSUPPORTED && !gpu.standin) {
+		/* A GPU, but a UCX without CUDA. */
+		fixture_ok(dtconv_engine_destroy(parties[0].engine));
+		bed_close(parties[0].bed);
+		close(sockets[0]);
+		close(sockets[1]);
+		return;
+	}
+	fixture_ok(status);
+	fixture_ok(open_end(&parties[1], sockets[1]));
+	pass_message(_i & 1, _i & 2);
+	ck_assert(party_query(&parties[1]).peer_is_pinned);
+	ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], BLOCKS * 8 / 4096);
+	/* Each fragment is sent from a device and received by one. */
+	if (gpu.standin)
+		ck_assert_uint_ge(ucx_faults.on_devices, 2 + 2 * (BLOCKS * 8 / 4096));
+	party_close(&parties[0]);
+	party_close(&parties[1]);
+}
+END_TEST
+
+START_TEST(a_ucx_that_does_not_know_devices_refuses_them)
+{
+	int sockets[2];
+
+	if (!gpu.standin)
+		return;
+	ucx_faults = (struct ucx_faults){ 0 };
+	staging = DTCONV_MEMORY_DEVICE;
+	party_sockets(sockets);
+	expect_refusal(&parties[0], sockets[0]);
+	ck_assert_uint_eq(ucx_faults.mapped, 0);
+	close(sockets[0]);
+	close(sockets[1]);
+}
+END_TEST
+
 int main(void)
 {
 	gpu_open_in_program();
@@ -131,6 +202,8 @@ int main(void)
 	tcase_add_loop_test(device, fragments_go_into_memory_that_the_device_reads, 0, 4);
 	tcase_add_loop_test(device,
 			    fragments_may_come_eagerly_where_the_device_reads_none, 0, 4);
+	tcase_add_loop_test(device, staging_memory_may_be_a_device_s, 0, 4);
+	tcase_add_test(device, a_ucx_that_does_not_know_devices_refuses_them);
 	int failed = fixture_run(suite);
 	gpu_close();
 	return failed;

@@ -55,13 +55,38 @@ ucs_status_t ucp_worker_get_address(ucp_worker_h worker, ucp_address_t **address
 				  : UCX(ucp_worker_get_address)(worker, address, length);
 }
 
+/* ---- memory of devices --------------------------------------------------------------------- */
+
+/* What UCX is given instead of memory of a device. */
+static void *seen_by_host(const void *memory, size_t bytes, ucs_memory_type_t *type)
+{
+	if (*type != UCS_MEMORY_TYPE_CUDA || !ucx_faults.device_memory)
+		return (void *)(uintptr_t)memory;
+	*type = UCS_MEMORY_TYPE_HOST;
+	ucx_faults.on_devices++;
+	return ucx_faults.device_memory((uintptr_t)memory, bytes);
+}
+
+ucs_status_t ucp_context_query(ucp_context_h context, ucp_context_attr_t *attr)
+{
+	const ucs_status_t status = UCX(ucp_context_query)(context, attr);
+
+	if (ucx_faults.device_memory)
+		attr->memory_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+	return status;
+}
+
 ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
 			 ucp_mem_h *memory)
 {
+	ucp_mem_map_params_t changed = *params;
+
 	if (fails(UCX_MAP))
 		return UCS_ERR_IO_ERROR;
 	ucx_faults.mapped++;
-	return UCX(ucp_mem_map)(context, params, memory);
+	changed.address =
+		seen_by_host(params->address, params->length, &changed.memory_type);
+	return UCX(ucp_mem_map)(context, &changed, memory);
 }
 
 ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h memory)
@@ -115,12 +140,15 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void *header,
 				 const ucp_request_param_t *param)
 {
 	unsigned char *bytes = (unsigned char *)(uintptr_t)header;
+	ucp_request_param_t changed = *param;
 
 	if (fails(UCX_SEND))
 		return UCS_STATUS_PTR(UCS_ERR_IO_ERROR);
 	if (ucx_faults.lie && !ucx_faults.has_lied)
 		ucx_faults.has_lied = change(bytes, bytes + 8);
-	return UCX(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count, param);
+	buffer = seen_by_host(buffer, count, &changed.memory_type);
+	return UCX(ucp_am_send_nbx)(ep, id, header, header_length, buffer, count,
+				    &changed);
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
@@ -186,6 +214,7 @@ ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void *data, void *buf
 	ucp_request_param_t changed = *param;
 	if (ucx_faults.holds && !hold_receive(&changed))
 		return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
+	buffer = seen_by_host(buffer, count, &changed.memory_type);
 	return UCX(ucp_am_recv_data_nbx)(worker, data, buffer, count, &changed);
 }
 

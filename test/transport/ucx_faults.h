@@ -48,6 +48,9 @@ struct ucx_faults {
 	bool holds;  /* receives that end are reported by ucx_report_receives() */
 	size_t held; /* of those that have ended */
 	size_t released;        /* eager data */
+	/* UCX seems to know memory of devices, which it is given where the host sees it. */
+	void *(*device_memory)(unsigned long long address, size_t bytes);
+	size_t on_devices;      /* maps, sends and receives of such memory */
 	size_t mapped, workers; /* now */
 };
 

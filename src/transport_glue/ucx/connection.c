@@ -177,6 +177,13 @@ static void see_sent(void *request, ucs_status_t status, void *arg)
 	free_envelope(envelope);
 }
 
+/* UCX is told what memory is, so it never asks a device driver. */
+static ucs_memory_type_t memory_type_of(const struct dtconv_slab *slab)
+{
+	return slab->kind == DTCONV_MEMORY_DEVICE ? UCS_MEMORY_TYPE_CUDA
+						  : UCS_MEMORY_TYPE_HOST;
+}
+
 static bool send_envelope(struct connection *connection, struct envelope *envelope,
 			  const struct dtconv_fragment *fragment, size_t bytes)
 {
@@ -189,6 +196,7 @@ static bool send_envelope(struct connection *connection, struct envelope *envelo
 				      .memory_type = UCS_MEMORY_TYPE_HOST };
 
 	if (fragment) {
+		param.memory_type = memory_type_of(&fragment->slab->what);
 		param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
 		param.memh = fragment->slab->handles[0];
 		param.flags = connection->wants_rendezvous ? UCP_AM_SEND_FLAG_RNDV : 0;
@@ -294,7 +302,7 @@ static void receive(struct connection *connection, struct arrival *arrival, void
 				UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH,
 		.cb.recv_am = see_received,
 		.user_data = arrival,
-		.memory_type = UCS_MEMORY_TYPE_HOST,
+		.memory_type = memory_type_of(&landing->fragment->slab->what),
 		.memh = landing->fragment->slab->handles[0]
 	};
 	ucs_status_ptr_t request =
@@ -737,10 +745,9 @@ static int register_slab(void *arg, const struct dtconv_slab *slab, void **handl
 						      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
 					      .address = slab->base,
 					      .length = slab->bytes,
-					      .memory_type = UCS_MEMORY_TYPE_HOST };
+					      .memory_type = memory_type_of(slab) };
 	ucp_mem_h memory;
 	ucs_status_t status = ucp_mem_map(connection->ucx->ucp, &params, &memory);
-
 	if (status != UCS_OK)
 		return dtc_ucx_fail(connection->context, status, "channel",
 				    "ucp_mem_map");

@@ -69,6 +69,15 @@ static ucs_status_t init_ucp(const struct dtconv_ucx_params *params, ucp_context
 	return status;
 }
 
+/* UCX was built with CUDA, and its transports of that are not left out. */
+static bool knows_devices(ucp_context_h ucp)
+{
+	ucp_context_attr_t attr = { .field_mask = UCP_ATTR_FIELD_MEMORY_TYPES };
+
+	return ucp_context_query(ucp, &attr) == UCS_OK &&
+	       attr.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+}
+
 int dtconv_ucx_open(struct dtconv_context *context, const struct dtconv_ucx_params *given,
 		    struct dtconv_ucx **ucx)
 {
@@ -92,6 +101,8 @@ int dtconv_ucx_open(struct dtconv_context *context, const struct dtconv_ucx_para
 		dtc_free(context, made);
 		return dtc_ucx_fail(context, status, __func__, "ucp_init");
 	}
+	if (knows_devices(made->ucp))
+		made->transport.flags |= DTC_TRANSPORT_DEVICES;
 	*ucx = made;
 	return 0;
 }
