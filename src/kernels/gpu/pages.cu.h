@@ -165,14 +165,14 @@ DTC_GPU_FN void dtc_gpu_page_numbers(const struct dtc_gpu_pages_params *p,
 }
 
 /*
- * Where a thread's words are if all those of the block are in the row of its first one, @begin: all threads need one number.
+ * Where a thread's words are if all those of the block are in the page of its first one, @begin: all threads need one number.
  * Unchanged if that page does not exist.
  */
-DTC_GPU_FN void dtc_gpu_words_of_row(const struct dtc_gpu_pages_params *p,
-				     const struct dtc_gpu_page_side *side,
-				     const struct dtc_gpu_page_start *start,
-				     struct dtc_gpu_page_word begin, uint32_t thread,
-				     uint32_t live, int first, uint64_t place[])
+DTC_GPU_FN void dtc_gpu_words_of_page(const struct dtc_gpu_pages_params *p,
+				      const struct dtc_gpu_page_side *side,
+				      const struct dtc_gpu_page_start *start,
+				      struct dtc_gpu_page_word begin, uint32_t thread,
+				      uint32_t live, int first, uint64_t place[])
 {
 	uint64_t number = dtc_gpu_page_number(p, side, begin.entry), low;
 
@@ -182,12 +182,16 @@ DTC_GPU_FN void dtc_gpu_words_of_row(const struct dtc_gpu_pages_params *p,
 		return;
 	}
 	begin.unit = dtc_gpu_page_unit_ahead(p, start, 0);
-	low = dtc_gpu_page_row(side, &begin.unit, number, begin.row) +
-	      (uint64_t)(begin.index + thread) * DTC_GPU_PIECE;
+	low = dtc_gpu_page_row(side, &begin.unit, number, begin.row);
 	DTC_GPU_UNROLL
-	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++)
+	for (uint32_t k = 0; k < DTC_GPU_PAGE_PIECES; k++) {
+		uint32_t index = begin.index + thread + k * DTC_GPU_BLOCK;
+		uint32_t row = dtc_gpu_carry(&side->words, &index);
+
 		if (thread + k * DTC_GPU_BLOCK < live)
-			place[k] = low + k * (DTC_GPU_BLOCK * DTC_GPU_PIECE);
+			place[k] = low + row * side->row_stride +
+				   (uint64_t)index * DTC_GPU_PIECE;
+	}
 }
 
 /*
@@ -206,8 +210,10 @@ DTC_GPU_FN void dtc_gpu_listed_words(const struct dtc_gpu_pages_params *p,
 	uint64_t number[DTC_GPU_PAGE_PIECES];
 	uint32_t bad = ~0u;
 
-	if (live <= start->left && live <= side->words.count - begin.index) {
-		dtc_gpu_words_of_row(p, side, start, begin, thread, live, first, place);
+	if (live <= start->left &&
+	    begin.index + live <=
+		    (uint64_t)(side->rows.count - begin.row) * side->words.count) {
+		dtc_gpu_words_of_page(p, side, start, begin, thread, live, first, place);
 		return;
 	}
 	DTC_GPU_UNROLL
