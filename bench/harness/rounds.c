@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ENGINES  16
+#define MOST_ENGINES  20
 #define FEWEST_ROUNDS 5
 #define MOST_ROUNDS   101
 /*
