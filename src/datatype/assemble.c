@@ -84,7 +84,7 @@ static bool join_strips(struct dtc_op *last, const struct dtc_op *next)
 
 /*
  * Arrays whose elements one list picks have equal tables. They share one, because every table takes
- * cache lines: messages of 7 KB out of six arrays are packed in 0.9 of the time.
+ * cache lines: a message of 7 KB out of four arrays is packed in 0.9 of the time.
  */
 static bool is_last_table(const struct dtc_assembly *assembly, const struct dtc_table *table)
 {
