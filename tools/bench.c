@@ -543,8 +543,9 @@ static int check_gpu(const struct settings *s)
 				  o->gpu ? "64k, 1m, 16m, 256m or all"
 					 : "app, 16k, 256k, 4m, 64m, 1g or all");
 	if (o->bound && (o->gpu || o->mode != BENCH_MODE_LAYOUTS))
-		return tool_usage(NAME, "--bound is for layouts in host memory: it cannot be "
-					"combined with --gpu or --mode");
+		return tool_usage(NAME,
+				  "--bound is for layouts in host memory: it cannot be "
+				  "combined with --gpu or --mode");
 	if (o->gpu && (o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
 		       o->processor_time))
 		return tool_usage(

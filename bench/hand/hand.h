@@ -27,8 +27,8 @@
 #define HAND_SCALAR
 /* ---- lines.c: a layout's memory traffic and nothing else -------------------------------- */
 
-#define HAND_LINE      64
-#define HAND_LINE_BYTE 0x5a /* what is stored */
+#define HAND_LINE         64
+#define HAND_LINE_BYTE    0x5a /* what is stored */
 
 /*
  * `repeats` times: skip so many lines, then touch `count` lines. The list takes four bytes for a
@@ -51,7 +51,7 @@ enum hand_lines_way {
 	HAND_LINES_PAST,
 	HAND_LINES_FETCHED_PAST
 };
-#define HAND_LINES_WAYS 4
+#define HAND_LINES_WAYS   4
 
 struct hand_lines {
 	const struct hand_line_group *groups;
@@ -63,7 +63,8 @@ struct hand_lines {
 
 /* `user` is the line before the first group's skip. They return the sum of the words loaded. */
 uint64_t hand_pack_lines(const struct hand_lines *lines, const void *user, void *packed);
-uint64_t hand_unpack_lines(const struct hand_lines *lines, void *user, const void *packed);
+uint64_t hand_unpack_lines(const struct hand_lines *lines, void *user,
+			   const void *packed);
 
 #endif
 
@@ -261,6 +262,7 @@ struct hand_lines {
 
 /* `user` is the line before the first group's skip. They return the sum of the words loaded. */
 uint64_t hand_pack_lines(const struct hand_lines *lines, const void *user, void *packed);
-uint64_t hand_unpack_lines(const struct hand_lines *lines, void *user, const void *packed);
+uint64_t hand_unpack_lines(const struct hand_lines *lines, void *user,
+			   const void *packed);
 
 #endif

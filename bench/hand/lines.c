@@ -41,7 +41,9 @@ struct stream {
 INLINE uint64_t add_word(uint64_t sum, const char *line)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("add %1, %0" : "+r"(sum) : "m"(*(const word *)(const void *)line));
+	__asm__ volatile("add %1, %0"
+			 : "+r"(sum)
+			 : "m"(*(const word *)(const void *)line));
 	return sum;
 #else
 	return sum + *(const volatile word *)(const volatile void *)line;
@@ -68,7 +70,8 @@ INLINE void store_line(char *to, whole_line value, bool past)
 #elif defined(__x86_64__)
 	for (size_t i = 0; past && i < LINE / 16; i++)
 		_mm_stream_si128((__m128i *)(void *)to + i,
-				 _mm_set_epi64x((long long)value[1], (long long)value[0]));
+				 _mm_set_epi64x((long long)value[1],
+						(long long)value[0]));
 	if (past)
 		return;
 #endif
@@ -98,7 +101,7 @@ INLINE struct stream stream_of(const struct hand_lines *lines, char *packed)
 
 /* The packed side's part of `lines` lines of the user's. */
 INLINE void keep_up(struct stream *s, size_t lines, whole_line value, bool unpack,
-			   bool past)
+		    bool past)
 {
 	s->due += lines * s->share;
 	for (; s->done < s->due >> 32; s->done++, s->line += LINE) {
@@ -110,7 +113,7 @@ INLINE void keep_up(struct stream *s, size_t lines, whole_line value, bool unpac
 }
 
 INLINE void touch(struct stream *s, char *line, bool whole, whole_line value, bool unpack,
-			 bool past)
+		  bool past)
 {
 	if (!unpack)
 		s->sum = add_word(s->sum, line);
@@ -123,7 +126,8 @@ INLINE void touch(struct stream *s, char *line, bool whole, whole_line value, bo
 /* The distance from a line to the one to be prefetched with it, in the same list entry; or 0. */
 INLINE size_t distance_of(struct hand_line_group group, size_t repeats_left, bool fetched)
 {
-	size_t ahead = fetched && group.count ? (AHEAD + group.count - 1) / group.count : 0;
+	size_t ahead = fetched && group.count ? (AHEAD + group.count - 1) / group.count
+					      : 0;
 
 	return repeats_left > ahead ? ahead * (group.skip + group.count) * LINE : 0;
 }
@@ -168,7 +172,7 @@ INLINE void touch_all(struct stream *s, const struct hand_lines *lines, char *us
 /* ---- all ------------------------------------------------------------------------------ */
 
 INLINE uint64_t move_lines(const struct hand_lines *lines, char *user, char *packed,
-				  bool unpack, bool fetched, bool past)
+			   bool unpack, bool fetched, bool past)
 {
 	const whole_line value = filling();
 	struct stream s = stream_of(lines, packed);

@@ -87,8 +87,8 @@ void session_add_peers(struct session *s)
 static void add_lines(struct session *s)
 {
 	for (int way = 0; way < HAND_LINES_WAYS; way++) {
-		struct engine *e =
-			session_new_engine(s, engine_lines_name((enum hand_lines_way)way));
+		struct engine *e = session_new_engine(
+			s, engine_lines_name((enum hand_lines_way)way));
 
 		if (e)
 			engine_lines(e, (enum hand_lines_way)way);

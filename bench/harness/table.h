@@ -14,7 +14,8 @@ struct row {
 	const struct result *dtconv;
 	const struct result *memcpy_;
 	const struct result *hand;
-	const struct result *lines; /* the fastest of the engines that only touch cache lines */
+	const struct result
+		*lines; /* the fastest of the engines that only touch cache lines */
 	const struct result *peer; /* the fastest one that passed */
 };
 

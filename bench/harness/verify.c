@@ -187,7 +187,8 @@ static uint64_t first_words(const struct verify *v, const struct line_masks *m)
 	return sum;
 }
 
-static ptrdiff_t first_other(const unsigned char *memory, size_t bytes, unsigned char byte)
+static ptrdiff_t first_other(const unsigned char *memory, size_t bytes,
+			     unsigned char byte)
 {
 	for (size_t i = 0; i < bytes; i++)
 		if (memory[i] != byte)
@@ -196,7 +197,8 @@ static ptrdiff_t first_other(const unsigned char *memory, size_t bytes, unsigned
 }
 
 /* Packing has to load from each line with data and from no other, and to fill packed memory. */
-static int judge_lines_packed(struct verify *v, struct engine *e, const struct line_masks *m)
+static int judge_lines_packed(struct verify *v, struct engine *e,
+			      const struct line_masks *m)
 {
 	const unsigned char *packed = arena_packed(v->arena);
 	size_t bytes = v->arena->packed_bytes;
@@ -219,7 +221,8 @@ static size_t stored_bytes(uint64_t mask)
 	return mask == UINT64_MAX ? HAND_LINE : mask ? 1 : 0;
 }
 
-static int judge_lines_unpacked(struct verify *v, struct engine *e, const struct line_masks *m)
+static int judge_lines_unpacked(struct verify *v, struct engine *e,
+				const struct line_masks *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		unsigned char *line = region(v) + i * HAND_LINE;
@@ -234,7 +237,8 @@ static int judge_lines_unpacked(struct verify *v, struct engine *e, const struct
 	ptrdiff_t at = pattern_check(region(v), v->arena->region_bytes, v->seed);
 
 	if (at >= 0)
-		engine_problem(e, "stored into byte %td of the arena, which it must not", at);
+		engine_problem(e, "stored into byte %td of the arena, which it must not",
+			       at);
 	return at >= 0 ? -1 : 0;
 }
 

@@ -86,7 +86,8 @@ static bool join_strips(struct dtc_op *last, const struct dtc_op *next)
  * Arrays whose elements one list picks have equal tables. They share one, because every table takes
  * cache lines: a message of 7 KB out of four arrays is packed in 0.9 of the time.
  */
-static bool is_last_table(const struct dtc_assembly *assembly, const struct dtc_table *table)
+static bool is_last_table(const struct dtc_assembly *assembly,
+			  const struct dtc_table *table)
 {
 	const size_t bytes = (size_t)table->table_bytes;
 
@@ -101,8 +102,8 @@ static bool add_table(struct dtc_assembly *assembly, const struct dtc_table *tab
 
 	if (is_last_table(assembly, table))
 		return true;
-	if (!grow(assembly->context, (void **)&assembly->tables, &assembly->table_capacity,
-		  assembly->table_bytes + bytes, 1))
+	if (!grow(assembly->context, (void **)&assembly->tables,
+		  &assembly->table_capacity, assembly->table_bytes + bytes, 1))
 		return false;
 	memcpy(assembly->tables + assembly->table_bytes, table, bytes);
 	assembly->last_table = assembly->table_bytes;

@@ -211,9 +211,11 @@ static void verify_engine_of(struct verify *v, struct engine *e,
 }
 
 /* The plain way, and the one with all of the others' differences. */
-static void verify_lines_of(struct verify *v, const struct bench_case *c, struct arena *arena)
+static void verify_lines_of(struct verify *v, const struct bench_case *c,
+			    struct arena *arena)
 {
-	for (int way = HAND_LINES_PLAIN; way < HAND_LINES_WAYS; way += HAND_LINES_FETCHED_PAST) {
+	for (int way = HAND_LINES_PLAIN; way < HAND_LINES_WAYS;
+	     way += HAND_LINES_FETCHED_PAST) {
 		struct engine e;
 
 		engine_lines(&e, (enum hand_lines_way)way);

@@ -25,7 +25,8 @@ static struct line_masks masks_of(const char *text, size_t count, struct bench_c
 	struct oracle *oracle = NULL;
 	char why[256];
 
-	ck_assert_int_eq(bench_case_parse(t_context, text, count, c, why, sizeof(why)), 0);
+	ck_assert_int_eq(bench_case_parse(t_context, text, count, c, why, sizeof(why)),
+			 0);
 	ck_assert_int_eq(arena_create(arena, arena_bytes_for(c)), 0);
 	arena_place(arena, c);
 	t_ok(oracle_create(c->type, c->count, &oracle));
@@ -47,8 +48,9 @@ static void expect_masks(const char *text, size_t count, ptrdiff_t first,
 		ptrdiff_t k = (ptrdiff_t)i - zero - first;
 		uint64_t mask = k >= 0 && k < (ptrdiff_t)lines ? expected[k] : 0;
 
-		ck_assert_msg(masks.masks[i] == mask, "%s: line %td has mask %llx, not %llx",
-			      text, k, (unsigned long long)masks.masks[i],
+		ck_assert_msg(masks.masks[i] == mask,
+			      "%s: line %td has mask %llx, not %llx", text, k,
+			      (unsigned long long)masks.masks[i],
 			      (unsigned long long)mask);
 	}
 	line_masks_free(&masks);
@@ -108,8 +110,9 @@ START_TEST(groups_have_all_lines_and_no_other)
 	size_t count, at = 0;
 
 	while (at < LINES) {
-		size_t skip = bench_random_below(&state, 4) ? bench_random_below(&state, 3)
-							    : bench_random_below(&state, 90000);
+		size_t skip = bench_random_below(&state, 4)
+				      ? bench_random_below(&state, 3)
+				      : bench_random_below(&state, 90000);
 		size_t lines = 1 + bench_random_below(&state, 200);
 
 		for (at += skip; lines && at < LINES; lines--)
@@ -143,7 +146,8 @@ START_TEST(regular_layouts_have_short_lists)
 
 		t_ok(line_groups_create(&masks, &groups, &count));
 		expect_lines(&masks, groups, count);
-		ck_assert_msg(count <= cases[i].most, "%s: %zu groups", cases[i].text, count);
+		ck_assert_msg(count <= cases[i].most, "%s: %zu groups", cases[i].text,
+			      count);
 		free(groups);
 		line_masks_free(&masks);
 		arena_destroy(&arena);
@@ -253,8 +257,9 @@ static void expect_fault(enum fault fault, enum bench_op op, const char *words)
 	struct verify v;
 	char why[256];
 
-	ck_assert_int_eq(bench_case_parse(t_context, "hindexed([8, 9, 8], [0, 640, 1280], byte)",
-					  1, &c, why, sizeof(why)),
+	ck_assert_int_eq(bench_case_parse(t_context,
+					  "hindexed([8, 9, 8], [0, 640, 1280], byte)", 1,
+					  &c, why, sizeof(why)),
 			 0);
 	ck_assert_int_eq(arena_create(&arena, arena_bytes_for(&c)), 0);
 	arena_place(&arena, &c);
@@ -268,10 +273,11 @@ static void expect_fault(enum fault fault, enum bench_op op, const char *words)
 		planted = fault;
 		ck_assert_msg(verify_engine(&v, &bad, op) == (fault ? -1 : 0), "%s: %s",
 			      fault ? "not caught" : "blamed", words);
-		ck_assert_msg(strstr(bad.problem, words), "'%s' instead of '%s'", bad.problem,
-			      words);
+		ck_assert_msg(strstr(bad.problem, words), "'%s' instead of '%s'",
+			      bad.problem, words);
 		/* and the next engine finds the arena as it was */
-		ck_assert_msg(!verify_engine(&v, &good, BENCH_UNPACK), "%s", good.problem);
+		ck_assert_msg(!verify_engine(&v, &good, BENCH_UNPACK), "%s",
+			      good.problem);
 		engine_release(&good);
 	}
 	engine_destroy(&good);

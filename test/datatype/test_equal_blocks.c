@@ -457,12 +457,14 @@ static struct dtconv_type *arrays(const char *text)
 /* Arrays of which one list picks elements share a table; others do not. */
 START_TEST(equal_tables_are_one)
 {
-	struct dtconv_type *same = arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
-					  ", int),indexed_block(1, " PICKED
-					  ", int),indexed_block(1, " PICKED ", int)])");
-	struct dtconv_type *unlike = arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
-					    ", int),indexed_block(1, " OTHERS
-					    ", int),indexed_block(2, " OTHERS ", int)])");
+	struct dtconv_type *same =
+		arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
+		       ", int),indexed_block(1, " PICKED ", int),indexed_block(1, " PICKED
+		       ", int)])");
+	struct dtconv_type *unlike =
+		arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
+		       ", int),indexed_block(1, " OTHERS ", int),indexed_block(2, " OTHERS
+		       ", int)])");
 	const struct dtc_program *one = program_of(same), *many = program_of(unlike);
 
 	ck_assert_uint_eq(one->op_count, 3);

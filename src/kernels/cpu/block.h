@@ -54,12 +54,13 @@ DTC_INLINE void dtc_copy_word(char *to, const char *from)
  * A first and a shorter last word, because a shorter one crosses fewer cache lines. Only for
  * constant lengths: it would be one more branch for others.
  */
-#define DTC_COPY_SHORT_END(type, short_type)                                               \
-	do {                                                                               \
-		type head = *(const type *)from;                                           \
-		short_type tail = *(const short_type *)(from + bytes - sizeof(short_type)); \
-		*(type *)to = head;                                                        \
-		*(short_type *)(to + bytes - sizeof(short_type)) = tail;                   \
+#define DTC_COPY_SHORT_END(type, short_type)                                      \
+	do {                                                                      \
+		type head = *(const type *)from;                                  \
+		short_type tail =                                                 \
+			*(const short_type *)(from + bytes - sizeof(short_type)); \
+		*(type *)to = head;                                               \
+		*(short_type *)(to + bytes - sizeof(short_type)) = tail;          \
 	} while (0)
 
 DTC_INLINE void dtc_copy_17_to_32(char *to, const char *from, size_t bytes)

@@ -137,12 +137,14 @@ static bool gathers_well(const struct dtc_entries *entries)
 }
 
 /* The next line of packed words of 4 or 8 bytes, which are also what displacements count in. */
-DTC_INLINE void gather_line(char *packed, const int32_t *list, const void *user, size_t bytes)
+DTC_INLINE void gather_line(char *packed, const int32_t *list, const void *user,
+			    size_t bytes)
 {
 	__m512i words;
 
 	if (bytes == 8)
-		words = _mm512_i32gather_epi64(_mm256_loadu_si256((const void *)list), user, 8);
+		words = _mm512_i32gather_epi64(_mm256_loadu_si256((const void *)list),
+					       user, 8);
 	else
 		words = _mm512_i32gather_epi32(_mm512_loadu_si512(list), user, 4);
 	_mm512_storeu_si512(packed, words);
@@ -155,8 +157,8 @@ DTC_INLINE void scatter_line(const char *packed, const int32_t *list, void *user
 }
 
 /* Move the next @count entries, whose displacements are in @list, in lines. Returns the number moved. */
-DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t *list, uint64_t count,
-			       char *packed, size_t bytes, bool unpack)
+DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t *list,
+			       uint64_t count, char *packed, size_t bytes, bool unpack)
 {
 	const uint64_t line = DTC_CACHE_LINE / bytes;
 	uint64_t left = count;
@@ -172,8 +174,8 @@ DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t 
 	return count - left;
 }
 #else
-DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t *list, uint64_t count,
-			       char *packed, size_t bytes, bool unpack)
+DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t *list,
+			       uint64_t count, char *packed, size_t bytes, bool unpack)
 {
 	(void)entries, (void)list, (void)count, (void)packed, (void)bytes, (void)unpack;
 	return 0;
@@ -181,8 +183,8 @@ DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t 
 #endif
 
 /* Whether entries are words that displacements count in. The arguments are constants, if so. */
-#define ARE_WORDS(bytes, shift)                                                            \
-	(__builtin_constant_p(bytes) && __builtin_constant_p(shift) &&                     \
+#define ARE_WORDS(bytes, shift)                                        \
+	(__builtin_constant_p(bytes) && __builtin_constant_p(shift) && \
 	 ((bytes) == 4 || (bytes) == 8) && (bytes) == (size_t)1 << (shift))
 
 /* @bytes is a constant if blocks are short. */
