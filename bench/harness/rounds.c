@@ -23,11 +23,6 @@
 #define MOST_CALLS     100000
 /* Before a shorter call, a warm-up call reloads what the other engines evicted. */
 #define WARM_BELOW 200e3
-/*
- * The same if engines are among them that write past the caches whatever the size: up to this
- * duration, others may have found their memory in a cache.
- */
-#define WARM_BELOW_BOUND 4e6
 
 struct contestant {
 	struct engine *engine;
@@ -88,12 +83,12 @@ static void estimate(struct contestant *c, enum bench_op op)
 }
 
 /* The calls of a round, so that the engines share the budget over about MOST_ROUNDS rounds. */
-static void plan(struct contestant *c, double batch_ns, double warm_below)
+static void plan(struct contestant *c, double batch_ns)
 {
 	double calls = batch_ns / c->call_ns;
 
 	c->calls = calls > MOST_CALLS ? MOST_CALLS : calls < 1 ? 1 : (size_t)calls;
-	c->warm = c->call_ns < warm_below;
+	c->warm = c->call_ns < WARM_BELOW;
 }
 
 static void measure(struct contestant *c, enum bench_op op)
@@ -116,14 +111,6 @@ static void shuffle(size_t *order, size_t count, uint64_t *state)
 		order[i - 1] = order[other];
 		order[other] = last;
 	}
-}
-
-static double warm_below(const struct contestant *all, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (all[i].engine->bound)
-			return WARM_BELOW_BOUND;
-	return WARM_BELOW;
 }
 
 static double batch_for(const struct contestant *all, size_t count, double budget_ns)
@@ -176,7 +163,7 @@ void rounds_time(struct engine *const *engines, size_t count, enum bench_op op,
 	batch = batch_for(all, count, budget_ns);
 	for (size_t i = 0; i < count; i++)
 		if (!all[i].failed)
-			plan(&all[i], batch, warm_below(all, count));
+			plan(&all[i], batch);
 	all_rounds(all, count, op, budget_ns, seed);
 	for (size_t i = 0; i < count; i++) {
 		if (all[i].failed)
