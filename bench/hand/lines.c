@@ -18,7 +18,7 @@
 #define LINE ((size_t)HAND_LINE)
 
 /* So many lines ahead is prefetched. */
-#define AHEAD 16
+#define AHEAD ((size_t)16)
 
 typedef uint64_t whole_line __attribute__((vector_size(64), aligned(1), may_alias));
 typedef uint64_t word __attribute__((may_alias));
@@ -50,32 +50,36 @@ INLINE uint64_t add_word(uint64_t sum, const char *line)
 #endif
 }
 
-/* The value is opaque, so that the compiler cannot call memset. */
-INLINE whole_line filling(void)
+/* The word is opaque, so that the compiler cannot call memset. */
+INLINE uint64_t filling(void)
 {
-	whole_line value;
+	uint64_t value = HAND_LINE_BYTE * UINT64_C(0x0101010101010101);
 
-	memset(&value, HAND_LINE_BYTE, sizeof(value));
-	__asm__("" : "+m"(value));
+	__asm__("" : "+r"(value));
 	return value;
 }
 
-INLINE void store_line(char *to, whole_line value, bool past)
+INLINE void store_line(char *to, uint64_t value, bool past)
 {
+	const whole_line line = {
+		value, value, value, value, value, value, value, value
+	};
+
 #if defined(__AVX512F__)
 	if (past) {
-		_mm512_stream_si512((void *)to, (__m512i)value);
+		_mm512_stream_si512((void *)to, (__m512i)line);
 		return;
 	}
 #elif defined(__x86_64__)
 	for (size_t i = 0; past && i < LINE / 16; i++)
 		_mm_stream_si128((__m128i *)(void *)to + i,
-				 _mm_set_epi64x((long long)value[1],
-						(long long)value[0]));
+				 _mm_set1_epi64x((long long)value));
 	if (past)
 		return;
+#else
+	(void)past;
 #endif
-	*(whole_line *)to = value;
+	*(whole_line *)to = line;
 }
 
 INLINE void end_stores(bool past)
@@ -100,7 +104,7 @@ INLINE struct stream stream_of(const struct hand_lines *lines, char *packed)
 }
 
 /* The packed side's part of `lines` lines of the user's. */
-INLINE void keep_up(struct stream *s, size_t lines, whole_line value, bool unpack,
+INLINE void keep_up(struct stream *s, size_t lines, uint64_t value, bool unpack,
 		    bool past)
 {
 	s->due += lines * s->share;
@@ -112,7 +116,7 @@ INLINE void keep_up(struct stream *s, size_t lines, whole_line value, bool unpac
 	}
 }
 
-INLINE void touch(struct stream *s, char *line, bool whole, whole_line value, bool unpack,
+INLINE void touch(struct stream *s, char *line, bool whole, uint64_t value, bool unpack,
 		  bool past)
 {
 	if (!unpack)
@@ -126,10 +130,10 @@ INLINE void touch(struct stream *s, char *line, bool whole, whole_line value, bo
 /* The distance from a line to the one to be prefetched with it, in the same list entry; or 0. */
 INLINE size_t distance_of(struct hand_line_group group, size_t repeats_left, bool fetched)
 {
-	size_t ahead = fetched && group.count ? (AHEAD + group.count - 1) / group.count
-					      : 0;
+	const size_t count = group.count, skip = group.skip;
+	size_t ahead = fetched && count ? (AHEAD + count - 1) / count : 0;
 
-	return repeats_left > ahead ? ahead * (group.skip + group.count) * LINE : 0;
+	return repeats_left > ahead ? ahead * (skip + count) * LINE : 0;
 }
 
 INLINE void fetch(const char *line, bool unpack)
@@ -141,7 +145,7 @@ INLINE void fetch(const char *line, bool unpack)
 }
 
 INLINE void touch_group(struct stream *s, char *line, struct hand_line_group group,
-			size_t distance, whole_line value, bool unpack, bool past)
+			size_t distance, uint64_t value, bool unpack, bool past)
 {
 	const bool fetched = distance && !(unpack && past && group.whole);
 
@@ -155,7 +159,7 @@ INLINE void touch_group(struct stream *s, char *line, struct hand_line_group gro
 }
 
 INLINE void touch_all(struct stream *s, const struct hand_lines *lines, char *user,
-		      whole_line value, bool unpack, bool fetched, bool past)
+		      uint64_t value, bool unpack, bool fetched, bool past)
 {
 	for (size_t i = 0; i < lines->group_count; i++) {
 		const struct hand_line_group group = lines->groups[i];
@@ -174,10 +178,10 @@ INLINE void touch_all(struct stream *s, const struct hand_lines *lines, char *us
 INLINE uint64_t move_lines(const struct hand_lines *lines, char *user, char *packed,
 			   bool unpack, bool fetched, bool past)
 {
-	const whole_line value = filling();
+	const uint64_t value = filling();
 	struct stream s = stream_of(lines, packed);
 	size_t before = (size_t)(s.line - packed);
-	size_t after = lines->packed_bytes - before - s.lines * LINE;
+	size_t after = lines->packed_bytes - before - (size_t)s.lines * LINE;
 
 	if (before > lines->packed_bytes) {
 		before = lines->packed_bytes;
