@@ -56,6 +56,9 @@ static void print_help(void)
 	     "  --ops LIST         pack, unpack (default both)\n"
 	     "  --engines LIST     dtconv, memcpy, hand, openmpi, mpich, with * and ?\n"
 	     "  --peer NAME=FILE   another engine: a program that speaks the peers' protocol\n"
+	     "  --bound            also lines: loads one word of each cache line with data and stores\n"
+	     "                     as many bytes, or the reverse, which every engine has to do; in\n"
+	     "                     four ways, prefetched or not, through the caches or past them\n"
 	     "  --mode MODE        small: 8 to 512 bytes, ns a call; commit: making types;\n"
 	     "                     frag: 64 MiB in 64 KiB fragments; seek: random positions;\n"
 	     "                     typed: converted, combined and checksummed streams;\n"
@@ -330,6 +333,7 @@ enum option_key {
 	KEY_TIMEOUT,
 	KEY_BEHIND,
 	KEY_CLOCK,
+	KEY_BOUND,
 	KEY_JSON,
 	KEY_RESUME,
 	KEY_PLOT,
@@ -355,6 +359,7 @@ static const struct option long_options[] = {
 	{ "threads", required_argument, NULL, KEY_THREADS },
 	{ "timeout", required_argument, NULL, KEY_TIMEOUT },
 	{ "behind", required_argument, NULL, KEY_BEHIND },
+	{ "bound", no_argument, NULL, KEY_BOUND },
 	{ "clock", required_argument, NULL, KEY_CLOCK },
 	{ "json", required_argument, NULL, KEY_JSON },
 	{ "resume", no_argument, NULL, KEY_RESUME },
@@ -426,6 +431,9 @@ static int take_option(struct settings *s, int key, char **argv)
 		break;
 	case KEY_TRACE:
 		o->trace = optarg;
+		break;
+	case KEY_BOUND:
+		o->bound = true;
 		break;
 	case KEY_LIST:
 		s->list = true;
@@ -507,10 +515,10 @@ static int check_pipeline(const struct settings *s)
 	if (!o->pipeline)
 		return TOOL_OK;
 	if (o->gpu || o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
-	    o->plot || o->expr_count)
+	    o->plot || o->expr_count || o->bound)
 		return tool_usage(
 			NAME, "--pipeline cannot be combined with --gpu, --mode, --peer, "
-			      "--resume, --plot or EXPR");
+			      "--resume, --plot, --bound or EXPR");
 	if (o->sizes & ~PIPELINE_SIZES)
 		return tool_usage(
 			NAME, "--sizes of messages are 64k, 1m, 16m, 64m, 256m or all");
@@ -534,6 +542,10 @@ static int check_gpu(const struct settings *s)
 				  o->gpu ? "of device memory" : "of host memory",
 				  o->gpu ? "64k, 1m, 16m, 256m or all"
 					 : "app, 16k, 256k, 4m, 64m, 1g or all");
+	if (o->bound && (o->gpu || o->mode != BENCH_MODE_LAYOUTS))
+		return tool_usage(NAME,
+				  "--bound is for layouts in host memory: it cannot be "
+				  "combined with --gpu or --mode");
 	if (o->gpu && (o->mode != BENCH_MODE_LAYOUTS || o->peer_count || o->resume ||
 		       o->processor_time))
 		return tool_usage(

@@ -183,4 +183,45 @@ HAND_DECLARE(aos4of32);
 HAND_DECLARE(aos12of48);
 HAND_DECLARE(struct_of_vec);
 
+/* ---- lines.c: a layout's memory traffic and nothing else -------------------------------- */
+
+#define HAND_LINE      64
+#define HAND_LINE_BYTE 0x5a /* what is stored */
+
+/*
+ * `repeats` times: skip so many lines, then touch `count` lines. The list takes four bytes for a
+ * group, which is no more than an engine's own list of blocks.
+ */
+struct hand_line_group {
+	uint32_t skip : 16;
+	uint32_t count : 8;
+	uint32_t repeats : 7;
+	uint32_t whole : 1; /* all bytes of these lines are data */
+};
+#define HAND_LINE_SKIP    0xffffu
+#define HAND_LINE_COUNT   64u
+#define HAND_LINE_REPEATS 127u
+
+/* FETCHED: lines of the user's side are prefetched. PAST: whole lines are written past the caches. */
+enum hand_lines_way {
+	HAND_LINES_PLAIN,
+	HAND_LINES_FETCHED,
+	HAND_LINES_PAST,
+	HAND_LINES_FETCHED_PAST
+};
+#define HAND_LINES_WAYS 4
+
+struct hand_lines {
+	const struct hand_line_group *groups;
+	size_t group_count;
+	size_t line_count; /* in all groups */
+	size_t packed_bytes;
+	enum hand_lines_way way;
+};
+
+/* `user` is the line before the first group's skip. They return the sum of the words loaded. */
+uint64_t hand_pack_lines(const struct hand_lines *lines, const void *user, void *packed);
+uint64_t hand_unpack_lines(const struct hand_lines *lines, void *user,
+			   const void *packed);
+
 #endif

@@ -114,6 +114,14 @@ void pattern_fill(void *memory, size_t bytes, uint64_t seed)
 	}
 }
 
+void pattern_restore(void *memory, size_t at, size_t bytes, uint64_t seed)
+{
+	unsigned char *out = memory;
+
+	for (size_t i = at; i < at + bytes; i++)
+		out[i] = (unsigned char)(pattern_word(i / 8, seed) >> 8 * (i % 8));
+}
+
 /* Compare words a block at a time, so that the loop has no branch inside. */
 #define CHECK_WORDS 512
 

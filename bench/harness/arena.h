@@ -63,6 +63,8 @@ static inline unsigned char *arena_flat(const struct arena *arena)
  * `memory` is 8-byte aligned. Different seeds give different bytes everywhere except by chance.
  */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
+/* The same for the bytes from `at` on of memory that was filled so. */
+void pattern_restore(void *memory, size_t at, size_t bytes, uint64_t seed);
 /* The first byte that differs from the pattern; -1 if none does. */
 ptrdiff_t pattern_check(const void *memory, size_t bytes, uint64_t seed);
 

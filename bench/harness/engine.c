@@ -90,7 +90,7 @@ void engine_destroy(struct engine *e)
 		e->ops->destroy(e);
 }
 
-static void set_up(struct engine *e, const char *name, const struct engine_ops *ops)
+void engine_set_up(struct engine *e, const char *name, const struct engine_ops *ops)
 {
 	memset(e, 0, sizeof(*e));
 	snprintf(e->name, sizeof(e->name), "%s", name);
@@ -152,7 +152,7 @@ void engine_dtconv(struct engine *e, const char *name)
 	static const struct engine_ops ops = { .prepare = dtconv_set_up,
 					       .run = dtconv_run };
 
-	set_up(e, name, &ops);
+	engine_set_up(e, name, &ops);
 }
 
 /* ---- dtconv with threads ------------------------------------------------------------- */
@@ -203,7 +203,7 @@ void engine_threads(struct engine *e, const char *name, struct dtconv_context *c
 					       .run = dtconv_run,
 					       .release = threads_release };
 
-	set_up(e, name, &ops);
+	engine_set_up(e, name, &ops);
 	e->context = context;
 }
 
@@ -311,7 +311,7 @@ void engine_convertor(struct engine *e, const char *name)
 					       .run = convertor_run,
 					       .release = convertor_release };
 
-	set_up(e, name, &ops);
+	engine_set_up(e, name, &ops);
 }
 
 static int fragments_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
@@ -326,7 +326,7 @@ void engine_fragments(struct engine *e, const char *name, size_t fragment)
 					       .run = fragments_run,
 					       .release = convertor_release };
 
-	set_up(e, name, &ops);
+	engine_set_up(e, name, &ops);
 	e->fragment = fragment;
 }
 
@@ -366,7 +366,7 @@ void engine_memcpy(struct engine *e)
 	static const struct engine_ops ops = { .prepare = memcpy_prepare,
 					       .run = memcpy_run };
 
-	set_up(e, "memcpy", &ops);
+	engine_set_up(e, "memcpy", &ops);
 	e->raw = true;
 }
 
@@ -425,13 +425,18 @@ static bool processor_can(unsigned needs)
 	return true;
 }
 
+void engine_needs_hand(struct engine *e)
+{
+	if (processor_can(hand_needs()))
+		return;
+	e->absent = true;
+	engine_problem(e, "compiled for instructions that this CPU lacks");
+}
+
 void engine_hand(struct engine *e)
 {
 	static const struct engine_ops ops = { .prepare = hand_prepare, .run = hand_run };
 
-	set_up(e, "hand", &ops);
-	if (!processor_can(hand_needs())) {
-		e->absent = true;
-		engine_problem(e, "compiled for instructions that this CPU lacks");
-	}
+	engine_set_up(e, "hand", &ops);
+	engine_needs_hand(e);
 }

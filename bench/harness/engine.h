@@ -45,6 +45,7 @@ struct engine {
 	void *state;
 	bool absent; /* unavailable on this machine; the reason is in problem */
 	bool raw;    /* copies `bytes` contiguous bytes for any type: memcpy */
+	bool bound;  /* only touches the layout's cache lines: bench/harness/lines.h */
 	struct dtconv_context *context; /* used instead of the case's type; or NULL */
 	size_t fragment;                /* fragment length, if the stream is cut */
 	double prepare_ns;              /* of a peer: time to build and commit the type */
@@ -53,6 +54,11 @@ struct engine {
 
 void engine_problem(struct engine *engine, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* An engine with a name and its operations; for the functions below. */
+void engine_set_up(struct engine *engine, const char *name, const struct engine_ops *ops);
+/* Make the engine absent if this CPU lacks instructions that bench/hand was compiled for. */
+void engine_needs_hand(struct engine *engine);
 
 /* Engines of this process. */
 void engine_dtconv(struct engine *engine, const char *name);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/harness/lines.h"
 #include "bench/harness/session.h"
 
 #define PATH_ROOM PEER_ROOM
@@ -83,6 +84,17 @@ void session_add_peers(struct session *s)
 		add_own_peer(s, &s->options->peers[i]);
 }
 
+static void add_lines(struct session *s)
+{
+	for (int way = 0; way < HAND_LINES_WAYS; way++) {
+		struct engine *e = session_new_engine(
+			s, engine_lines_name((enum hand_lines_way)way));
+
+		if (e)
+			engine_lines(e, (enum hand_lines_way)way);
+	}
+}
+
 void session_add_engines(struct session *s)
 {
 	struct engine *e;
@@ -93,6 +105,8 @@ void session_add_engines(struct session *s)
 		engine_memcpy(e);
 	if ((e = session_new_engine(s, "hand")))
 		engine_hand(e);
+	if (s->options->bound)
+		add_lines(s);
 	session_add_peers(s);
 }
 

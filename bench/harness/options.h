@@ -74,6 +74,7 @@ struct bench_options {
 	size_t count; /* instances of the exprs */
 	struct bench_peer_option peers[BENCH_MOST_PEERS];
 	size_t peer_count;
+	bool bound;          /* time what the layout's cache lines alone take, too */
 	bool processor_time; /* measure CPU time, not wall time */
 	size_t threads;      /* the most threads of a dtconv call */
 	int timeout_s;       /* seconds for an answer of a peer */

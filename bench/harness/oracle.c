@@ -400,7 +400,7 @@ static void enter(struct oracle *o, const struct node *n, ptrdiff_t base)
 	o->stack[o->depth++] = (struct position){ .node = n, .base = base };
 }
 
-static void rewind_walk(struct oracle *o)
+void oracle_rewind(struct oracle *o)
 {
 	o->depth = 0;
 	o->instance = 0;
@@ -473,12 +473,23 @@ static bool next_run(struct oracle *o, struct run *run)
 	}
 }
 
+bool oracle_next(struct oracle *o, ptrdiff_t *disp, size_t *bytes)
+{
+	struct run run;
+
+	if (!next_run(o, &run))
+		return false;
+	*disp = run.at;
+	*bytes = run.bytes;
+	return true;
+}
+
 void oracle_pack(struct oracle *o, const void *base, void *packed)
 {
 	unsigned char *out = packed;
 	struct run run;
 
-	rewind_walk(o);
+	oracle_rewind(o);
 	while (next_run(o, &run)) {
 		memcpy(out, (const unsigned char *)base + run.at, run.bytes);
 		out += run.bytes;
@@ -490,7 +501,7 @@ void oracle_unpack(struct oracle *o, void *base, const void *packed)
 	const unsigned char *in = packed;
 	struct run run;
 
-	rewind_walk(o);
+	oracle_rewind(o);
 	while (next_run(o, &run)) {
 		memcpy((unsigned char *)base + run.at, in, run.bytes);
 		in += run.bytes;
@@ -503,7 +514,7 @@ ptrdiff_t oracle_compare(struct oracle *o, const void *base, const void *packed)
 	size_t at = 0;
 	struct run run;
 
-	rewind_walk(o);
+	oracle_rewind(o);
 	while (next_run(o, &run)) {
 		const unsigned char *user = (const unsigned char *)base + run.at;
 

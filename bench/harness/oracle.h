@@ -16,6 +16,10 @@ struct oracle;
 int oracle_create(const struct dtconv_type *type, size_t count, struct oracle **oracle);
 void oracle_destroy(struct oracle *oracle);
 
+/* The runs of bytes in typemap order, from the first one; false at the end. */
+void oracle_rewind(struct oracle *oracle);
+bool oracle_next(struct oracle *oracle, ptrdiff_t *disp, size_t *bytes);
+
 /* `base` is the user's memory at displacement 0; `packed` holds the whole stream. */
 void oracle_pack(struct oracle *oracle, const void *base, void *packed);
 void oracle_unpack(struct oracle *oracle, void *base, const void *packed);

@@ -13,7 +13,7 @@
 #include "bench/harness/result.h"
 #include "bench/harness/verify.h"
 
-#define MOST_ENGINES 16
+#define MOST_ENGINES 20
 #define WHY_ROOM     512
 
 /* One row to do. */

@@ -16,6 +16,8 @@
 
 /* The fastest peer of each row stands for all of them. */
 #define BEST_PEER ""
+/* So does the fastest engine of those that only touch cache lines. */
+#define BOUND "bound"
 
 static double ratio_to(const struct results *rs, const struct result *any, const char *op,
 		       const char *engine)
@@ -24,6 +26,8 @@ static double ratio_to(const struct results *rs, const struct result *any, const
 
 	if (!*engine)
 		return row_ratio(row.dtconv, row.peer);
+	if (!strcmp(engine, BOUND))
+		return row_ratio(row.dtconv, row.lines);
 	return row_ratio(row.dtconv,
 			 results_find(rs, any->layout, any->bytes, op, engine));
 }
@@ -135,6 +139,7 @@ void summary_print(FILE *file, const struct results *rs, size_t limit)
 	fputs("dtconv's speed, pack / unpack, geometric mean (rows):", out);
 	separator = print_mean(out, rs, "memcpy", "x memcpy", separator);
 	separator = print_mean(out, rs, "hand", "x hand loop", separator);
+	separator = print_mean(out, rs, BOUND, "x bound", separator);
 	print_mean(out, rs, BEST_PEER, "x best peer", separator);
 	if (!fclose(out))
 		columns_print_text(file, text, limit);

@@ -10,12 +10,18 @@
 #include <string.h>
 
 #include "bench/harness/columns.h"
+#include "bench/harness/lines.h"
 #include "bench/harness/selftest.h"
+
+bool engine_is_lines(const char *name)
+{
+	return !strncmp(name, ENGINE_LINES, strlen(ENGINE_LINES));
+}
 
 bool engine_is_own(const char *name)
 {
 	return !strncmp(name, "dtconv", 6) || !strcmp(name, "memcpy") ||
-	       !strcmp(name, "hand");
+	       !strcmp(name, "hand") || engine_is_lines(name);
 }
 
 double row_ratio(const struct result *dtconv, const struct result *other)
@@ -38,6 +44,11 @@ bool row_first(const struct results *rs, size_t index)
 	return true;
 }
 
+static const struct result *faster(const struct result *best, const struct result *r)
+{
+	return result_ok(r) && (!best || r->ns < best->ns) ? r : best;
+}
+
 struct row row_collect(const struct results *rs, const struct result *any, const char *op)
 {
 	struct row row = { 0 };
@@ -54,9 +65,10 @@ struct row row_collect(const struct results *rs, const struct result *any, const
 			row.memcpy_ = r;
 		else if (!strcmp(r->engine, "hand"))
 			row.hand = r;
-		else if (!engine_is_own(r->engine) && result_ok(r) &&
-			 (!row.peer || r->ns < row.peer->ns))
-			row.peer = r;
+		else if (engine_is_lines(r->engine))
+			row.lines = faster(row.lines, r);
+		else if (!engine_is_own(r->engine))
+			row.peer = faster(row.peer, r);
 	}
 	return row;
 }
@@ -68,6 +80,7 @@ enum group {
 	GROUP_SPEED,
 	GROUP_MEMCPY,
 	GROUP_HAND,
+	GROUP_LINES,
 	GROUP_PACK,
 	GROUP_PACK_NAME,
 	GROUP_UNPACK,
@@ -83,6 +96,7 @@ static const struct column_group groups[GROUPS] = {
 	[GROUP_SPEED] = { 0, 16, { "     dtconv GB/s", "    pack  unpack" }, NULL },
 	[GROUP_MEMCPY] = { 4, 15, { "       x memcpy", RATIOS }, "x memcpy" },
 	[GROUP_HAND] = { 1, 15, { "    x hand loop", RATIOS }, "x hand loop" },
+	[GROUP_LINES] = { 6, 15, { "    x its bound", RATIOS }, "x its bound" },
 	[GROUP_PACK] = { 2, 8, { "    x best peer", "    pack" }, "x best peer" },
 	[GROUP_PACK_NAME] = { 5, 9, { "", "" }, "the peers' names" },
 	[GROUP_UNPACK] = { 2, 7, { "", " unpack" }, NULL },
@@ -95,6 +109,8 @@ static unsigned groups_of_engine(const char *name)
 		return 1u << GROUP_MEMCPY;
 	if (!strcmp(name, "hand"))
 		return 1u << GROUP_HAND;
+	if (engine_is_lines(name))
+		return 1u << GROUP_LINES;
 	if (engine_is_own(name))
 		return 0;
 	return 1u << GROUP_PACK | 1u << GROUP_PACK_NAME | 1u << GROUP_UNPACK |
@@ -166,6 +182,9 @@ static void print_row(FILE *file, const struct columns *c, const struct results 
 	if (columns_show(c, GROUP_HAND))
 		print_ratios(file, row_ratio(pack.dtconv, pack.hand),
 			     row_ratio(unpack.dtconv, unpack.hand));
+	if (columns_show(c, GROUP_LINES))
+		print_ratios(file, row_ratio(pack.dtconv, pack.lines),
+			     row_ratio(unpack.dtconv, unpack.lines));
 	if (columns_show(c, GROUP_PACK))
 		print_peers(file, c, &pack, &unpack);
 	fputc('\n', file);
@@ -173,7 +192,10 @@ static void print_row(FILE *file, const struct columns *c, const struct results 
 
 void table_print(FILE *file, const struct results *rs, size_t limit)
 {
-	struct columns c = columns_choose(groups, GROUPS, limit, find_empty(rs), 0, rs);
+	unsigned empty = find_empty(rs);
+	/* without --bound there is no such column */
+	struct columns c = columns_choose(groups, GROUPS, limit, empty,
+					  empty & 1u << GROUP_LINES, rs);
 
 	columns_print_head(file, &c, "", "layout");
 	for (size_t i = 0; i < rs->count; i++)

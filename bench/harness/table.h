@@ -14,6 +14,8 @@ struct row {
 	const struct result *dtconv;
 	const struct result *memcpy_;
 	const struct result *hand;
+	const struct result
+		*lines; /* the fastest of the engines that only touch cache lines */
 	const struct result *peer; /* the fastest one that passed */
 };
 
@@ -24,7 +26,9 @@ struct row row_collect(const struct results *results, const struct result *any,
 		       const char *op);
 /* Whether the result is the first of its layout and size in the list. */
 bool row_first(const struct results *results, size_t index);
-/* Whether the engine is built in: dtconv, memcpy, hand or a variant of them. */
+/* Whether the engine only touches the layout's cache lines. */
+bool engine_is_lines(const char *name);
+/* Whether the engine is built in: dtconv, memcpy, hand, lines or a variant of them. */
 bool engine_is_own(const char *name);
 
 /* Lines have at most `limit` characters; 0: no limit. */

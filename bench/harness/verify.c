@@ -12,6 +12,7 @@
 #include "bench/harness/verify.h"
 
 #include "bench/harness/arena.h"
+#include "bench/harness/lines.h"
 #include "bench/harness/oracle.h"
 #include "bench/layouts/layout.h"
 
@@ -173,8 +174,97 @@ static int verify_raw(struct verify *v, struct engine *e, enum bench_op op)
 	return -1;
 }
 
+/* ---- engines that only touch the layout's lines --------------------------------------- */
+
+static uint64_t first_words(const struct verify *v, const struct line_masks *m)
+{
+	uint64_t sum = 0, word;
+
+	for (size_t i = 0; i < m->count; i++) {
+		memcpy(&word, region(v) + i * HAND_LINE, sizeof(word));
+		sum += m->masks[i] ? word : 0;
+	}
+	return sum;
+}
+
+static ptrdiff_t first_other(const unsigned char *memory, size_t bytes,
+			     unsigned char byte)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (memory[i] != byte)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+/* Packing has to load from each line with data and from no other, and to fill packed memory. */
+static int judge_lines_packed(struct verify *v, struct engine *e,
+			      const struct line_masks *m)
+{
+	const unsigned char *packed = arena_packed(v->arena);
+	size_t bytes = v->arena->packed_bytes;
+	ptrdiff_t at = first_other(packed, bytes, HAND_LINE_BYTE);
+
+	if (engine_lines_sum(e) != first_words(v, m))
+		engine_problem(e, "did not load from each of the layout's lines once");
+	else if (at >= 0)
+		engine_problem(e, "did not store byte %td of %zu packed", at, bytes);
+	else if (first_other(packed + bytes, ARENA_GUARD, POISON) >= 0)
+		engine_problem(e, "wrote past the end of packed memory");
+	else
+		return 0;
+	return -1;
+}
+
+/* The bytes of a line that an unpack stores: all, if all are data, or the first one. */
+static size_t stored_bytes(uint64_t mask)
+{
+	return mask == UINT64_MAX ? HAND_LINE : mask ? 1 : 0;
+}
+
+static int judge_lines_unpacked(struct verify *v, struct engine *e,
+				const struct line_masks *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		unsigned char *line = region(v) + i * HAND_LINE;
+		size_t stored = stored_bytes(m->masks[i]);
+
+		if (first_other(line, stored, HAND_LINE_BYTE) >= 0) {
+			engine_problem(e, "did not store into line %zu of the arena", i);
+			return -1;
+		}
+		pattern_restore(region(v), i * HAND_LINE, stored, v->seed);
+	}
+	ptrdiff_t at = pattern_check(region(v), v->arena->region_bytes, v->seed);
+
+	if (at >= 0)
+		engine_problem(e, "stored into byte %td of the arena, which it must not",
+			       at);
+	return at >= 0 ? -1 : 0;
+}
+
+static int verify_lines(struct verify *v, struct engine *e, enum bench_op op)
+{
+	struct line_masks masks;
+	double ns;
+	int failed = line_masks_create(v->oracle, v->arena, &masks);
+
+	if (failed) {
+		engine_problem(e, "no memory for the lines of the layout");
+		return -1;
+	}
+	memset(arena_packed(v->arena), POISON, v->arena->packed_bytes + ARENA_GUARD);
+	failed = engine_run(e, op, 0, 1, &ns) ||
+		 (op == BENCH_PACK ? judge_lines_packed(v, e, &masks)
+				   : judge_lines_unpacked(v, e, &masks));
+	pattern_fill(region(v), v->arena->region_bytes, v->seed);
+	line_masks_free(&masks);
+	return failed ? -1 : 0;
+}
+
 int verify_engine(struct verify *v, struct engine *e, enum bench_op op)
 {
+	if (e->bound)
+		return verify_lines(v, e, op);
 	if (e->raw)
 		return verify_raw(v, e, op);
 	return op == BENCH_PACK ? verify_pack(v, e) : verify_unpack(v, e);

@@ -23,6 +23,7 @@ struct dtc_assembly {
 	size_t last; /* the last top-level operation; meaningless if there is none */
 	char *tables;
 	size_t table_bytes, table_capacity;
+	size_t last_table; /* offset of the last table */
 	uint64_t bytes;
 	uint32_t depth;
 	struct dtc_run *runs;

@@ -10,6 +10,7 @@
 
 #include "bench/harness/arena.h"
 #include "bench/harness/engine.h"
+#include "bench/harness/lines.h"
 #include "bench/harness/oracle.h"
 #include "bench/harness/verify.h"
 #include "bench/layouts/layout.h"
@@ -209,6 +210,23 @@ static void verify_engine_of(struct verify *v, struct engine *e,
 			      e->problem);
 }
 
+/* The plain way, and the one with all of the others' differences. */
+static void verify_lines_of(struct verify *v, const struct bench_case *c,
+			    struct arena *arena)
+{
+	for (int way = HAND_LINES_PLAIN; way < HAND_LINES_WAYS;
+	     way += HAND_LINES_FETCHED_PAST) {
+		struct engine e;
+
+		engine_lines(&e, (enum hand_lines_way)way);
+		if (!e.absent) {
+			verify_engine_of(v, &e, c, arena);
+			engine_release(&e);
+		}
+		engine_destroy(&e);
+	}
+}
+
 /* The bench's oracle, dtconv and the hand loop agree on every byte, gaps included. */
 static void verify_case(struct bench_case *c)
 {
@@ -227,6 +245,7 @@ static void verify_case(struct bench_case *c)
 	verify_engine_of(&v, &dtconv, c, &arena);
 	if (!hand.absent)
 		verify_engine_of(&v, &hand, c, &arena);
+	verify_lines_of(&v, c, &arena);
 	verify_destroy(&v);
 	arena_destroy(&arena);
 }

@@ -472,6 +472,46 @@ START_TEST(short_blocks_that_touch)
 }
 END_TEST
 
+/* A committed struct of indexed blocks of an int or two, one array after the other. */
+static struct dtconv_type *arrays(const char *text)
+{
+	struct dtconv_type *type = t_parse(text);
+
+	t_ok(dtconv_type_commit(type));
+	return type;
+}
+
+#define PICKED "[0,3,7,20,33,40,51,60,70,80]"
+#define OTHERS "[0,3,7,20,33,40,51,60,70,81]"
+
+/* Arrays of which one list picks elements share a table; others do not. */
+START_TEST(equal_tables_are_one)
+{
+	struct dtconv_type *same =
+		arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
+		       ", int),indexed_block(1, " PICKED ", int),indexed_block(1, " PICKED
+		       ", int)])");
+	struct dtconv_type *unlike =
+		arrays("struct([1,1,1], [0,400,800], [indexed_block(1, " PICKED
+		       ", int),indexed_block(1, " OTHERS ", int),indexed_block(2, " OTHERS
+		       ", int)])");
+	const struct dtc_program *one = program_of(same), *many = program_of(unlike);
+
+	ck_assert_uint_eq(one->op_count, 3);
+	ck_assert_uint_eq(one->table_bytes,
+			  dtc_program_table(one, one->ops)->table_bytes);
+	ck_assert_uint_eq(one->ops[2].table, one->ops[0].table);
+	ck_assert_uint_eq(many->op_count, 3);
+	ck_assert_uint_gt(many->table_bytes, 2 * one->table_bytes);
+	ck_assert_uint_ne(many->ops[1].table, many->ops[0].table);
+	ck_assert_uint_ne(many->ops[2].table, many->ops[1].table);
+	t_verify(same);
+	t_verify(unlike);
+	dtconv_type_unref(same);
+	dtconv_type_unref(unlike);
+}
+END_TEST
+
 /* A type that was never committed is a child like any other, and so is its duplicate. */
 START_TEST(as_a_child)
 {
@@ -549,6 +589,7 @@ int main(void)
 	tcase_add_test(tcase, blocks_that_touch);
 	tcase_add_test(tcase, pages_that_touch);
 	tcase_add_test(tcase, short_blocks_that_touch);
+	tcase_add_test(tcase, equal_tables_are_one);
 	tcase_add_test(tcase, as_a_child);
 	tcase_add_test(tcase, bytes_are_those_of_the_oracle);
 	tcase_add_test(tcase, sizes_and_bounds_that_overflow);

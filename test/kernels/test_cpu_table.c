@@ -15,12 +15,16 @@
 
 #define ENTRIES 21
 
+/* The most entries of a table; neither number is even, see scaled_disp_of. */
+#define MOST 531
+
 /* A table's form. */
 struct form {
 	bool wide, wide_prefix;
 	uint8_t shift, prefix_shift;
 	bool far;      /* as if its span were worth prefetches */
 	size_t length; /* of every entry; 0: unlike ones */
+	size_t entries; /* 0: ENTRIES */
 };
 
 /* One call: part of a table, one way. */
@@ -39,8 +43,13 @@ static struct moves moves;
 /* A table and its columns, as a program has them. */
 static union {
 	struct dtc_table header;
-	uint64_t words[sizeof(struct dtc_table) / 8 + 2 * ENTRIES + 1];
+	uint64_t words[sizeof(struct dtc_table) / 8 + 2 * MOST + 1];
 } storage;
+
+static size_t entries_of(const struct form *form)
+{
+	return form->entries ? form->entries : ENTRIES;
+}
 
 static size_t length_of(const struct form *form, size_t entry)
 {
@@ -58,7 +67,7 @@ static int64_t scaled_disp_of(const struct form *form, size_t entry)
 	size_t longest = form->length ? form->length : (size_t)300 << form->prefix_shift;
 	int64_t pitch = (int64_t)(longest >> form->shift) + 1;
 
-	return ((int64_t)(entry * 8 % ENTRIES) - 7) * pitch;
+	return ((int64_t)(entry * 8 % entries_of(form)) - 7) * pitch;
 }
 
 static void write_displacements(const struct form *form)
@@ -66,7 +75,7 @@ static void write_displacements(const struct form *form)
 	int32_t *narrow = (int32_t *)(&storage.header + 1);
 	int64_t *wide = (int64_t *)(&storage.header + 1);
 
-	for (size_t i = 0; i < ENTRIES; i++)
+	for (size_t i = 0; i < entries_of(form); i++)
 		if (form->wide)
 			wide[i] = scaled_disp_of(form, i);
 		else
@@ -75,11 +84,11 @@ static void write_displacements(const struct form *form)
 
 static void write_prefixes(const struct form *form)
 {
-	uint64_t *wide = &storage.words[sizeof(struct dtc_table) / 8 + ENTRIES];
+	uint64_t *wide = &storage.words[sizeof(struct dtc_table) / 8 + entries_of(form)];
 	uint32_t *narrow = (uint32_t *)wide;
 	uint64_t prefix = 0;
 
-	for (size_t i = 0; i <= ENTRIES; i++) {
+	for (size_t i = 0; i <= entries_of(form); i++) {
 		if (form->wide_prefix)
 			wide[i] = prefix;
 		else
@@ -92,9 +101,9 @@ static struct dtc_table *make_table(const struct form *form)
 {
 	memset(&storage, 0, sizeof(storage));
 	storage.header = (struct dtc_table){
-		.count = ENTRIES,
+		.count = entries_of(form),
 		.uniform = form->length,
-		.prefix_offset = sizeof(struct dtc_table) + 8 * ENTRIES,
+		.prefix_offset = sizeof(struct dtc_table) + 8 * entries_of(form),
 		.table_bytes = sizeof(storage),
 		.span = form->far ? UINT64_C(1) << 40 : 1000,
 		.disp_wide = form->wide,
@@ -250,6 +259,23 @@ START_TEST(any_part_of_equal_runs_goes_to_its_places)
 }
 END_TEST
 
+/* Words in the displacements' own unit, few and many: some processors gather and scatter them. */
+START_TEST(words_go_to_their_places)
+{
+	for (uint8_t shift = 2; shift <= 3; shift++) {
+		struct form form = { .shift = shift, .length = (size_t)1 << shift };
+
+		check_form(&form);
+		form.entries = MOST;
+		for (uint64_t count = MOST - 25; count <= MOST; count++)
+			check_range(&form, MOST - count, count);
+		check_range(&form, 100, 3);
+		form.far = true;
+		check_range(&form, 1, MOST - 1);
+	}
+}
+END_TEST
+
 /* Runs of 32 bytes to 9600, on average long enough for streams. */
 START_TEST(long_runs_are_streamed)
 {
@@ -315,6 +341,7 @@ int main(void)
 	tcase_add_test(tables, unlike_runs_go_to_their_places);
 	tcase_add_test(tables, equal_runs_of_every_length_go_to_their_places);
 	tcase_add_test(tables, any_part_of_equal_runs_goes_to_its_places);
+	tcase_add_test(tables, words_go_to_their_places);
 	tcase_add_loop_test(tables, long_runs_are_streamed, 0, 2);
 	tcase_add_test(tables, displacements_may_be_addresses);
 	tcase_add_test(tables, every_alignment_of_both_sides_is_the_same);

@@ -177,7 +177,7 @@ static void move_iterations(struct address_pair pair, const struct dtc_cursor *c
 
 	pair = pair_at(&pair, (int64_t)piece->iteration * loop->stride, 0);
 	if (count == 1) {
-		dtc_move_body(pair, program, piece->body, loop->body);
+		dtc_move_body(&pair, program, piece->body, loop->body);
 		return;
 	}
 	if (move_as_known_pattern(pair, cursor, loop, count) ||

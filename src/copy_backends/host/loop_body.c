@@ -8,12 +8,12 @@
 
 #include "blocks.h"
 
-void dtc_move_body(struct address_pair pair, const struct dtc_program *program,
+void dtc_move_body(const struct address_pair *pair, const struct dtc_program *program,
 		   const struct dtc_op *body, uint32_t op_count)
 {
 	for (uint32_t i = 0; i < op_count; i++) {
 		const struct dtc_op *op = &body[i];
-		struct address_pair start = pair_at(&pair, op->disp, op->bytes_before);
+		struct address_pair start = pair_at(pair, op->disp, op->bytes_before);
 
 		if (op->kind == DTC_OP_RUN)
 			move_run(start, op->bytes);

@@ -8,8 +8,12 @@
 #include "address_pair.h"
 #include "datatype/program.h"
 
-/* Move one whole iteration of a body without loops. */
-void dtc_move_body(struct address_pair pair, const struct dtc_program *program,
+/*
+ * Move one whole iteration of a body without loops. The pair is passed by address: a copy would be
+ * loaded in words wider than those just stored, which waits until all earlier stores have left the
+ * CPU (35 ns for each instance behind scattered stores, on an Intel Xeon).
+ */
+void dtc_move_body(const struct address_pair *pair, const struct dtc_program *program,
 		   const struct dtc_op *body, uint32_t op_count);
 
 #endif

@@ -92,7 +92,7 @@ static void move_program(const struct dtc_mover *mover, char *user, char *packed
 	const struct address_pair pair = { program->context->cpu, DTC_STREAM_NONE, user,
 					   packed, direction };
 
-	dtc_move_body(pair, program, program->ops, program->op_count);
+	dtc_move_body(&pair, program, program->ops, program->op_count);
 }
 
 static void pack_program(const struct dtc_nest *nest, char *user, char *packed)

@@ -50,6 +50,35 @@ DTC_INLINE void dtc_copy_word(char *to, const char *from)
 		*(type *)(to + bytes - sizeof(type)) = tail;                               \
 	} while (0)
 
+/*
+ * A first and a shorter last word, because a shorter one crosses fewer cache lines. Only for
+ * constant lengths: it would be one more branch for others.
+ */
+#define DTC_COPY_SHORT_END(type, short_type)                                      \
+	do {                                                                      \
+		type head = *(const type *)from;                                  \
+		short_type tail =                                                 \
+			*(const short_type *)(from + bytes - sizeof(short_type)); \
+		*(type *)to = head;                                               \
+		*(short_type *)(to + bytes - sizeof(short_type)) = tail;          \
+	} while (0)
+
+DTC_INLINE void dtc_copy_17_to_32(char *to, const char *from, size_t bytes)
+{
+	if (__builtin_constant_p(bytes) && bytes <= 24)
+		DTC_COPY_SHORT_END(dtc_16_bytes, dtc_8_bytes);
+	else
+		DTC_COPY_ENDS(dtc_16_bytes);
+}
+
+DTC_INLINE void dtc_copy_9_to_15(char *to, const char *from, size_t bytes)
+{
+	if (__builtin_constant_p(bytes) && bytes <= 12)
+		DTC_COPY_SHORT_END(dtc_8_bytes, dtc_4_bytes);
+	else
+		DTC_COPY_ENDS(dtc_8_bytes);
+}
+
 /* 33 to 64 bytes. */
 DTC_INLINE void dtc_copy_33_to_64(char *to, const char *from, size_t bytes)
 {
@@ -189,11 +218,11 @@ DTC_INLINE void dtc_copy_block(char *to, const char *from, size_t bytes)
 	else if (bytes > 32)
 		dtc_copy_33_to_64(to, from, bytes);
 	else if (bytes > 16)
-		DTC_COPY_ENDS(dtc_16_bytes);
+		dtc_copy_17_to_32(to, from, bytes);
 	else if (bytes == 16)
 		*(dtc_16_bytes *)to = *(const dtc_16_bytes *)from;
 	else if (bytes > 8)
-		DTC_COPY_ENDS(dtc_8_bytes);
+		dtc_copy_9_to_15(to, from, bytes);
 	else if (bytes == 8)
 		*(dtc_8_bytes *)to = *(const dtc_8_bytes *)from;
 	else if (bytes > 4)
