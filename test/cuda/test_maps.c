@@ -214,6 +214,18 @@ START_TEST(sectors_are_counted_when_a_job_asks)
 }
 END_TEST
 
+START_TEST(sectors_of_a_long_list_are_counted_when_it_is_used_again)
+{
+	struct scene scene;
+
+	open_gather(&scene, 20000, false, 1);
+	pack(&scene);
+	for (int i = 0; i < 4; i++)
+		ck_assert_uint_eq(find_filled(scene.stage.type, 8, true), i < 2 ? 0 : 50);
+	close_scene(&scene);
+}
+END_TEST
+
 /* What the driver is asked for by one pack of a new type. */
 static size_t allocations_of_a_new_map(void)
 {
@@ -527,6 +539,7 @@ int main(void)
 	tcase_add_test(maps, a_map_is_made_once_and_found_again);
 	tcase_add_test(maps, addresses_decide_the_units);
 	tcase_add_loop_test(maps, sectors_are_counted_when_a_job_asks, 0, 3);
+	tcase_add_test(maps, sectors_of_a_long_list_are_counted_when_it_is_used_again);
 	tcase_add_test(maps, memory_of_maps_is_used_again);
 	tcase_add_loop_test(maps, long_streams_are_unpacked_in_the_order_of_addresses, 0,
 			    4);

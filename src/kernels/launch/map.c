@@ -390,23 +390,18 @@ bool dtc_gpu_map_sort(const int32_t disps[], uint32_t count,
 
 /* ---- sectors ------------------------------------------------------------------------------------ */
 
-/* Units lie inside sectors, which are longer. */
-static int64_t sector_of(int32_t disp, uint32_t unit)
-{
-	int64_t per_sector = (int64_t)(DTC_GPU_SECTOR / unit);
-	int64_t place = disp;
-
-	return place >= 0 ? place / per_sector : -((per_sector - 1 - place) / per_sector);
-}
-
 uint32_t dtc_gpu_map_filled(const int32_t disps[], size_t step, uint32_t count,
 			    uint32_t unit)
 {
+	/* Units lie inside sectors, whose numbers are the upper bits. */
+	const unsigned shift = (unsigned)__builtin_ctz(DTC_GPU_SECTOR / unit);
 	uint64_t sectors = 1;
 
 	for (uint32_t i = 1; i < count; i++)
-		sectors += sector_of(disps[i * step], unit) !=
-			   sector_of(disps[(i - 1) * step], unit);
+		sectors +=
+			((uint32_t)disps[i * step] ^ (uint32_t)disps[(i - 1) * step]) >>
+				shift !=
+			0;
 	return (uint32_t)DTC_MIN(
 		(uint64_t)count * unit * 100 / (sectors * DTC_GPU_SECTOR), UINT64_C(100));
 }
