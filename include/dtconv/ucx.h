@@ -40,8 +40,8 @@ struct dtconv_ucx;
  *   they are registered, so it never asks a device driver.
  * - Staging memory may be a device's (dtconv_channel_params.kind), if UCX was built with CUDA and
  *   its transports include cuda: fragments then go from device to device, over NVLink where
- *   there is one. Otherwise opening such a channel fails with DTCONV_ERR_UNSUPPORTED. The device's context has to be current in
- *   threads that make progress.
+ *   there is one. Otherwise opening such a channel fails with DTCONV_ERR_UNSUPPORTED. The
+ *   device's context has to be current in threads that make progress.
  * - If the receiver's staging memory is registered with a device, fragments go by rendezvous
  *   into that memory. Otherwise UCX may send them eagerly; then they are unpacked from UCX's
  *   own memory, which is released when that has ended.

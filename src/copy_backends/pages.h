@@ -38,9 +38,10 @@ struct dtc_pages_job {
 #define DTC_PAGES_OF_TARGET (UINT64_C(1) << 62)
 
 /*
- * Start a list, or a copy. Numbers in host memory are checked before anything is moved; INVAL if one is out of range. An unattended job is left alone: its event has no backend, and the device lowers *pages->fault
- * of each list. The answer of others is the first entry out of range, or DTC_PAGES_FINE. Fails with UNSUPPORTED
- * if no device can access all of the memory or the backend is forbidden, with AGAIN or BACKEND if there are no kernels.
+ * Start a list, or a copy. Numbers in host memory are checked before anything is moved; INVAL if one is out of range. An
+ * unattended job is left alone: its event has no backend, and the device lowers *pages->fault of each list. The answer of
+ * others is the first entry out of range, or DTC_PAGES_FINE. Fails with UNSUPPORTED if no device can access all of the memory
+ * or the backend is forbidden, with AGAIN or BACKEND if there are no kernels.
  */
 int dtc_pages_submit(const struct dtc_pages_job *job, struct dtc_event *event);
 
