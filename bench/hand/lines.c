@@ -65,7 +65,7 @@ INLINE void store_line(char *to, uint64_t value, bool past)
 		value, value, value, value, value, value, value, value
 	};
 
-#if defined(__AVX512F__)
+#if defined(__x86_64__) && defined(__AVX512F__)
 	if (past) {
 		_mm512_stream_si512((void *)to, (__m512i)line);
 		return;

@@ -17,9 +17,9 @@
 #define AHEAD 8192
 
 /* Prefetch what lies AHEAD bytes behind; that may be past the table's end. */
-static void prefetch_ahead(const void *from, uint64_t bytes)
+static void prefetch_ahead(const void *from, size_t bytes)
 {
-	for (uint64_t at = 0; at < bytes; at += DTC_CACHE_LINE)
+	for (size_t at = 0; at < bytes; at += DTC_CACHE_LINE)
 		__builtin_prefetch((const void *)((uintptr_t)from + AHEAD + at));
 }
 
