@@ -223,23 +223,33 @@ static void pass_gate(const uint8_t *bytes, size_t length, bool listens, bool is
 /* The numbers of an offer, and the length of its message. */
 enum { ORIGIN, COUNT, MEMORY, RANGE_OFFSET, RANGE, LENGTH, NUMBERS };
 
-/* Every byte of every instance, in numbers that do not overflow. */
+/* Where the bytes of all instances begin and end; false if that overflows. */
+static bool find_bounds(const struct dtconv_type_attr *attr, const uint64_t numbers[],
+			int64_t *low, int64_t *high)
+{
+	int64_t first, last;
+
+	if (__builtin_mul_overflow(numbers[COUNT] - 1, attr->extent, &last) ||
+	    __builtin_add_overflow((int64_t)numbers[ORIGIN], attr->true_lb, &first) ||
+	    __builtin_add_overflow(first, last, &last))
+		return false;
+	*low = first < last ? first : last;
+	return !__builtin_add_overflow(first < last ? last : first, attr->true_extent,
+				       high);
+}
+
 static void check_offer(const struct dtconv_type *type, const uint64_t numbers[])
 {
 	struct dtconv_type_attr attr = { .struct_size = sizeof(attr) };
-	const __int128 count = numbers[COUNT];
+	uint64_t bytes;
+	int64_t low, high;
 
 	if (dtconv_type_query(type, &attr) ||
-	    (__int128)attr.size * count != numbers[LENGTH])
+	    __builtin_mul_overflow(attr.size, numbers[COUNT], &bytes) ||
+	    bytes != numbers[LENGTH])
 		fuzz_fail("an offer of another length is accepted");
-	if (!numbers[LENGTH])
-		return;
-	const __int128 last = (count - 1) * attr.extent;
-	const __int128 low =
-		(__int128)(int64_t)numbers[ORIGIN] + attr.true_lb + (last < 0 ? last : 0);
-	const __int128 high = (__int128)(int64_t)numbers[ORIGIN] + attr.true_lb +
-			      attr.true_extent + (last > 0 ? last : 0);
-	if (low < 0 || high > (__int128)numbers[RANGE])
+	if (numbers[LENGTH] && (!find_bounds(&attr, numbers, &low, &high) || low < 0 ||
+				(uint64_t)high > numbers[RANGE]))
 		fuzz_fail("an offer outside of its range is accepted");
 }
 
