@@ -558,8 +558,13 @@ static void lie_once(struct lie *lie, int which)
 		write_offer(lie, "resized(contiguous(100, int), 0, -400)", 2, 396);
 		break;
 	case 8:
-		write_offer(lie, "resized(contiguous(100, int), 0, 4611686018427387904)",
-			    2, 0);
+		/* a quarter of the address space */
+		write_offer(
+			lie,
+			sizeof(void *) > 4
+				? "resized(contiguous(100, int), 0, 4611686018427387904)"
+				: "resized(contiguous(100, int), 0, 1073741824)",
+			2, 0);
 		break;
 	case 9: /* another basic type */
 		write_offer(lie, "float", INTS, 0);
