@@ -245,7 +245,7 @@ static int refuse_answer(const struct dtc_paging *paging, uint64_t answer)
 	return refuse_entry(paging, (size_t)answer);
 }
 
-/* Where tables of host memory were checked on their way to the device, it is not known which number is wrong. */
+/* Tables of host memory were checked while they were copied, which does not tell the wrong number: look for it. */
 static int refuse_table(const struct dtc_paging *paging, const struct list_places *places)
 {
 	return places->table.kind == DTCONV_MEMORY_HOST ? dtc_paging_check_table(paging)

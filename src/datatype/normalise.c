@@ -348,9 +348,9 @@ static void survey_list(const struct dtc_block_list *list, struct survey *survey
 
 /* ---- splitting ----------------------------------------------------------------------- */
 
-#define SPLIT_RUN_BYTES   32
-#define SPLIT_RUN_BLOCKS  4
-#define SPLIT_LEAST_RUNS  128
+#define SPLIT_RUN_BYTES  32
+#define SPLIT_RUN_BLOCKS 4
+#define SPLIT_LEAST_RUNS 128
 
 static bool all_are_multiples(const struct dtc_block_list *list, uint64_t length)
 {

@@ -99,6 +99,7 @@ bool dtc_page_numbers_narrow(const void *from, bool wide, uint64_t count, uint64
 	uint64_t signs = 0, i = 0;
 	bool fine = true;
 
+	/* The sign bit of 32 bits becomes that of 64. */
 	for (; count - i >= STRETCH; i += STRETCH)
 		signs |= wide ? narrow_stretch(numbers + i, pages - 1, out + i)
 			      : (uint64_t)copy_stretch(narrow + i, (uint32_t)(pages - 1),

@@ -16,6 +16,7 @@ from ._views import View, address_of, view_of
 
 NUMBERS = {4: PageNumber.NUMBER_32, 8: PageNumber.NUMBER_64}
 """The types of page numbers, by their size."""
+# Integers, because each call would pay for operations of enums.
 _LEFT = int(Constant.PAGES_STREAM)
 _AWAITED = int(Constant.PAGES_STREAM | Constant.PAGES_WAIT)
 ALL = ctypes.c_size_t(-1).value

@@ -299,7 +299,7 @@ static int count_filled(const struct dtc_cuda_map_request *request,
 	return 0;
 }
 
-/* Of 65,536 blocks of 64 bytes it takes 11 ms, if they are in no order. */
+/* To count those of 65,536 blocks of 64 bytes in random order takes 11 ms. */
 static bool is_worth_counting(struct kept *kept)
 {
 	return units_of(kept) <= SORTED_AT_ONCE ||
@@ -307,7 +307,7 @@ static bool is_worth_counting(struct kept *kept)
 		       SORTED_AT;
 }
 
-/* Short jobs need no count; 0 is no answer, and the careful one. */
+/* Short jobs need no count. 0: not known, so threads move one word each. */
 static int find_filled(const struct dtc_cuda_map_request *request, struct kept *kept,
 		       uint32_t *filled)
 {

@@ -307,7 +307,7 @@ static bool is_in_range(const struct dtc_pages_list *list)
 					 count, list->pages->pool_pages) == count;
 }
 
-/* Whoever has the tables says which number it is. */
+/* The caller, which can read the tables, replaces this by a sentence with the number. */
 static int refuse_numbers(const struct dtc_job *job)
 {
 	return DTC_FAIL(job->context, DTCONV_ERR_INVAL,
