@@ -71,6 +71,7 @@ FLOATING_KERNELS(ld, long double)
 FLOATING_KERNELS(f128, __float128)
 #endif
 
+/* Adding a negative product, and not subtracting it, spares 5 KB: the subtraction of __float128 is a function. */
 #define COMPLEX_KERNELS(suffix, type)                                                 \
 	struct complex_##suffix {                                                     \
 		type re, im;                                                          \
@@ -83,7 +84,7 @@ FLOATING_KERNELS(f128, __float128)
 	static inline struct complex_##suffix multiply_##suffix(                      \
 		struct complex_##suffix a, struct complex_##suffix b)                 \
 	{                                                                             \
-		return (struct complex_##suffix){ a.re * b.re - a.im * b.im,          \
+		return (struct complex_##suffix){ a.re * b.re + -a.im * b.im,         \
 						  a.re * b.im + a.im * b.re };        \
 	}                                                                             \
 	KERNEL(sum_##suffix, struct complex_##suffix, add_##suffix(a, b))             \
