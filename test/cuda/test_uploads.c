@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "copy_backends/cuda/device/arena.h"
+#include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/image.h"
 #include "copy_backends/cuda/device/upload.h"
 #include "support/fixture.h"
@@ -375,9 +376,14 @@ static CUstream last_stream(void)
 		->streams[dtc_cuda_upload_last(device_context()) % DTC_CUDA_UPLOADS];
 }
 
+static size_t calls_of(const char *name)
+{
+	return gpu.standin ? gpu.standin->calls(name) : 0;
+}
+
 static size_t stream_waits(void)
 {
-	return gpu.standin ? gpu.standin->calls("cuStreamWaitEvent") : 0;
+	return calls_of("cuStreamWaitEvent");
 }
 
 static void start_alone(struct message *message)
@@ -396,13 +402,14 @@ START_TEST(a_job_alone_takes_its_table_along)
 
 	warm_up(&choices);
 	message_open(&message, 20000, &choices);
-	const size_t waits = stream_waits();
+	const size_t waits = stream_waits(), records = calls_of("cuEventRecord");
 	for (int i = 0; i < 40; i++) {
 		one_round(&message, &choices, NULL);
 		ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
 		ck_assert_uint_lt(uploads()->filled % DTC_CUDA_UPLOAD_RING_BYTES, 100000);
 	}
 	ck_assert_uint_eq(stream_waits(), waits);
+	ck_assert_uint_eq(calls_of("cuEventRecord"), records);
 	message_close(&message);
 }
 END_TEST
@@ -471,6 +478,163 @@ START_TEST(other_streams_wait_for_a_table_in_ours)
 	arena_close(&second.packed);
 	message_close(&message);
 	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* ---- whose end a job tells --------------------------------------------------------------- */
+
+/* A job that is waited for, and a table for it alone that takes its time. */
+struct brief {
+	struct dtc_event job;
+	struct dtc_cuda_reader reader;
+	CUdeviceptr memory;
+	uint64_t number;
+};
+
+static unsigned char table_bytes[4096];
+
+static void brief_open(struct brief *brief)
+{
+	struct dtc_cuda_context *context = device_context();
+	const struct dtc_cuda_table table = { .source = table_bytes,
+					      .bytes = sizeof(table_bytes) };
+
+	for (size_t i = 0; i < sizeof(table_bytes); i++)
+		table_bytes[i] = (unsigned char)(i * 7 + 3);
+	ck_assert(dtc_cuda_flag_take(context, context->lanes[DTC_CUDA_LANE_PACK],
+				     &brief->job));
+	brief->reader = (struct dtc_cuda_reader){ .stream = brief->job.stream,
+						  .own = &brief->job,
+						  .is_brief = true };
+	ck_assert_int_eq(
+		dtc_cuda_arena_take(context, sizeof(table_bytes), &brief->memory), 0);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20000);
+	ck_assert_int_eq(dtc_cuda_upload(context, brief->memory, &table, &brief->reader,
+					 &brief->number),
+			 0);
+	if (gpu.standin)
+		gpu.standin->set(STANDIN_DELAY_US, 20);
+}
+
+static void brief_close(struct brief *brief)
+{
+	dtc_cuda_flag_put(&brief->job);
+	dtc_cuda_arena_put(device_context(), brief->memory);
+}
+
+static bool is_under_way(const struct brief *brief)
+{
+	return uploads()->ended < brief->number;
+}
+
+static void await_flag(const struct dtc_event *job)
+{
+	ck_assert_int_eq(dtc_cuda_flag_write(job), 0);
+	while (!dtc_cuda_flag_is_written(job))
+		gpu_nap(1);
+}
+
+/* Neither records an event nor asks for one. */
+START_TEST(a_flag_tells_that_a_table_has_arrived)
+{
+	struct choices choices = fixture_choices(30);
+	struct brief brief;
+
+	warm_up(&choices);
+	const size_t records = calls_of("cuEventRecord");
+	brief_open(&brief);
+	await_flag(&brief.job);
+	const size_t queries = calls_of("cuEventQuery") + calls_of("cuStreamQuery");
+	ck_assert(dtc_cuda_upload_is_idle(device_context()));
+	ck_assert_uint_eq(calls_of("cuEventRecord"), records);
+	ck_assert_uint_eq(calls_of("cuEventQuery") + calls_of("cuStreamQuery"), queries);
+	brief_close(&brief);
+}
+END_TEST
+
+/* The slot's next job has written the flag anew. */
+START_TEST(an_idle_stream_tells_what_a_flag_no_longer_does)
+{
+	struct choices choices = fixture_choices(31);
+	struct brief brief;
+	struct dtc_event next;
+
+	warm_up(&choices);
+	brief_open(&brief);
+	await_flag(&brief.job);
+	dtc_cuda_flag_put(&brief.job);
+	ck_assert(dtc_cuda_flag_take(device_context(), brief.job.stream, &next));
+	ck_assert_uint_eq(next.slot, brief.job.slot);
+	await_flag(&next);
+	MUST(StreamSynchronize(brief.job.stream));
+	const size_t queries = calls_of("cuStreamQuery");
+	ck_assert(dtc_cuda_upload_is_idle(device_context()));
+	if (gpu.standin)
+		ck_assert_uint_eq(calls_of("cuStreamQuery"), queries + 1);
+	brief.job = next;
+	brief_close(&brief);
+}
+END_TEST
+
+/* Another reader, and another upload, have the event recorded: they come behind the table. */
+START_TEST(others_are_ordered_behind_a_table_without_an_event)
+{
+	struct choices choices = fixture_choices(32);
+	CUstream stream = gpu_stream();
+	const struct dtc_cuda_reader other = { .stream = stream };
+	struct brief brief;
+	void *got;
+
+	warm_up(&choices);
+	MUST(MemHostAlloc(&got, sizeof(table_bytes), 0));
+	const size_t records = calls_of("cuEventRecord"), waits = stream_waits();
+	brief_open(&brief);
+	if (_i) {
+		const struct dtc_cuda_table table = { .source = table_bytes,
+						      .bytes = 64 };
+		uint64_t number;
+
+		ck_assert_int_eq(dtc_cuda_upload(device_context(), brief.memory, &table,
+						 &other, &number),
+				 0);
+		ck_assert_int_eq(dtc_cuda_upload_wait(device_context(), number), 0);
+		ck_assert(!is_under_way(&brief));
+	} else {
+		ck_assert_int_eq(
+			dtc_cuda_upload_order(device_context(), brief.number, &other), 0);
+	}
+	if (gpu.standin)
+		ck_assert_uint_eq(stream_waits(), waits + 1);
+	if (gpu.standin)
+		ck_assert_uint_eq(calls_of("cuEventRecord"), records + 1 + (size_t)_i);
+	MUST(MemcpyAsync((CUdeviceptr)(uintptr_t)got, brief.memory, sizeof(table_bytes),
+			 stream));
+	MUST(StreamSynchronize(stream));
+	ck_assert_mem_eq(got, table_bytes, sizeof(table_bytes));
+	await_flag(&brief.job);
+	brief_close(&brief);
+	MUST(MemFreeHost(got));
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* Nobody will write its flag, and its memory may be used again at once. */
+START_TEST(a_job_that_is_given_back_leaves_no_upload)
+{
+	struct choices choices = fixture_choices(33);
+	struct brief brief;
+
+	warm_up(&choices);
+	brief_open(&brief);
+	struct dtc_event stranger = brief.job;
+	stranger.value++;
+	ck_assert_int_eq(dtc_cuda_upload_abandon(device_context(), &stranger), 0);
+	if (gpu.standin)
+		ck_assert(is_under_way(&brief));
+	ck_assert_int_eq(dtc_cuda_upload_abandon(device_context(), &brief.job), 0);
+	ck_assert(!is_under_way(&brief));
+	brief_close(&brief);
 }
 END_TEST
 
@@ -858,6 +1022,11 @@ int main(void)
 	tcase_add_test(tcase, a_job_alone_takes_its_table_along);
 	tcase_add_test(tcase, tables_of_several_jobs_have_their_stream);
 	tcase_add_loop_test(tcase, other_streams_wait_for_a_table_in_ours, 0, 4);
+	tcase_add_test(tcase, a_flag_tells_that_a_table_has_arrived);
+	tcase_add_test(tcase, an_idle_stream_tells_what_a_flag_no_longer_does);
+	tcase_add_loop_test(tcase, others_are_ordered_behind_a_table_without_an_event, 0,
+			    2);
+	tcase_add_test(tcase, a_job_that_is_given_back_leaves_no_upload);
 	tcase_add_test(tcase, tables_in_flight_go_round_the_ring);
 	tcase_add_loop_test(tcase, graphs_keep_their_tables, 0, 2);
 	tcase_add_test(tcase, memory_waits_for_jobs_in_flight);

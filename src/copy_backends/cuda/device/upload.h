@@ -8,6 +8,7 @@
 #ifndef DTC_CUDA_UPLOAD_H
 #define DTC_CUDA_UPLOAD_H
 
+#include "copy_backends/backend.h"
 #include "device_context.h"
 
 /* The ring, and the longest upload that is written into it as a whole. */
@@ -28,6 +29,8 @@ struct dtc_cuda_uploads {
 	CUevent ends[DTC_CUDA_UPLOADS];
 	uint64_t filled_by[DTC_CUDA_UPLOADS]; /* the ring's position behind the piece */
 	CUstream streams[DTC_CUDA_UPLOADS];
+	struct dtc_event jobs
+		[DTC_CUDA_UPLOADS]; /* whose ends tell; without an owner: the event does */
 	_Atomic uint64_t begun, ended;
 };
 
@@ -36,6 +39,7 @@ struct dtc_cuda_reader {
 	CUstream stream;
 	bool captured; /* for a graph, which would repeat what it waits for */
 	const struct dtc_event *own; /* of a job in the context's own stream, else NULL */
+	bool is_brief; /* that job is waited for, and stays inside the device */
 };
 
 /* Bytes to upload: @write puts at most DTC_CUDA_UPLOAD_WHOLE_BYTES into the ring; NULL: any number are at @source. */
@@ -60,6 +64,13 @@ CUresult dtc_cuda_upload(struct dtc_cuda_context *context, CUdeviceptr memory,
  */
 CUresult dtc_cuda_upload_order(struct dtc_cuda_context *context, uint64_t number,
 			       const struct dtc_cuda_reader *reader);
+
+/*
+ * The job of an event, which is given back, will never end. The host waits for what has been uploaded for it, if that
+ * was to be told by the job's end.
+ */
+CUresult dtc_cuda_upload_abandon(struct dtc_cuda_context *context,
+				 const struct dtc_event *job);
 
 /* Wait on the host until an upload has ended. */
 CUresult dtc_cuda_upload_wait(struct dtc_cuda_context *context, uint64_t number);

@@ -12,6 +12,7 @@
 #include "copy_backends/cuda/device/arena.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/contexts.h"
+#include "copy_backends/cuda/device/upload.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "event.h"
 
@@ -153,6 +154,14 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	return status;
 }
 
+/* Whether the caller waits for no more than a kernel. */
+static bool is_brief(const struct dtc_job *job)
+{
+	return !job->on_stream && !job->started &&
+	       job->user_memory.kind == DTCONV_MEMORY_DEVICE &&
+	       job->packed_memory.kind == DTCONV_MEMORY_DEVICE;
+}
+
 struct dtc_cuda_reader dtc_cuda_submission_reader(
 	const struct dtc_cuda_submission *submission)
 {
@@ -160,13 +169,16 @@ struct dtc_cuda_reader dtc_cuda_submission_reader(
 					 .captured = submission->capturing,
 					 .own = submission->job->on_stream
 							? NULL
-							: submission->event };
+							: submission->event,
+					 .is_brief = is_brief(submission->job) };
 }
 
 void dtc_cuda_submission_drop(struct dtc_cuda_submission *submission)
 {
-	if (submission->event->backend)
+	if (submission->event->backend) {
+		(void)dtc_cuda_upload_abandon(submission->context, submission->event);
 		dtc_cuda_flag_put(submission->event);
+	}
 	submission->event->backend = NULL;
 	leave(submission);
 }
