@@ -21,6 +21,7 @@ struct dtc_copy_job {
 	struct dtconv_context *context;
 	bool on_stream; /* ordered by @stream; NULL is the default stream */
 	bool started;   /* the caller does not wait for it immediately */
+	bool is_part;   /* of a launch of many */
 	bool may_relay; /* refuse it where the caller is faster by packing and unpacking, which blocks */
 	void *stream;
 	const char *caller;

@@ -294,6 +294,68 @@ START_TEST(each_kernel_has_its_pairs)
 }
 END_TEST
 
+/* Equal blocks at odd addresses, in loops of their own: their bytes, the kernel, and the types. */
+static const struct {
+	uint64_t block;
+	const char *kernel, *source, *target;
+} shifted[] = {
+	{ 32, "dtc_gpu_copy_shifted_4", "hvector(70, 32, 33, byte)",
+	  "hvector(70, 32, 35, byte)" },
+	{ 33, "dtc_gpu_copy_shifted_4", "hvector(70, 33, 35, byte)",
+	  "contiguous(7, resized(hvector(10, 33, -34, byte), -306, 400))" },
+	{ 255, "dtc_gpu_copy_shifted_4", "hvector(60, 255, 256, byte)",
+	  "contiguous(5, resized(hvector(12, 255, 257, byte), 0, 4001))" },
+	{ 256, "dtc_gpu_copy_shifted_16",
+	  "contiguous(12, resized(hvector(5, 256, 301, byte), 0, 1999))",
+	  "hvector(60, 256, 257, byte)" },
+	{ 512, "dtc_gpu_copy_shifted_16", "hvector(30, 512, 514, byte)",
+	  "hvector(30, 512, 518, byte)" },
+	{ 1025, "dtc_gpu_copy_shifted_16", "hvector(40, 1025, -1031, byte)",
+	  "hvector(40, 1025, 1027, byte)" },
+};
+
+#define SHIFTED (int)(sizeof(shifted) / sizeof(shifted[0]))
+
+START_TEST(equal_blocks_are_copied_by_shifted_words)
+{
+	struct choices choices = fixture_choices(0x73686966 + (uint64_t)_i);
+	const uint64_t block = shifted[_i].block;
+	struct dtc_gpu_launch launch;
+	struct pair pair;
+
+	open_pair(&pair, shifted[_i].source, 1, shifted[_i].target, 1);
+	const uint64_t blocks = job_of(&pair).end / block;
+	for (int round = 0; round < 30; round++) {
+		/* One block alone may be aligned alike on both sides. */
+		const uint64_t begin = choose(&choices, blocks - 1);
+		const uint64_t end = begin + 2 + choose(&choices, blocks - begin - 1);
+
+		ck_assert(copy_stretch(&pair, begin * block, end * block, &launch));
+		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), shifted[_i].kernel);
+	}
+	copy_stretches(&pair, &choices, 40);
+	close_pair(&pair);
+}
+END_TEST
+
+/* Together with others they are copied by words that divide both sides, however long they are. */
+START_TEST(a_part_of_a_launch_shifts_no_words)
+{
+	const uint64_t block = shifted[_i].block;
+	struct dtc_gpu_launch launch;
+	const char *reason = NULL;
+	struct pair pair;
+
+	open_pair(&pair, shifted[_i].source, 1, shifted[_i].target, 1);
+	struct dtc_gpu_copy_job job = job_of(&pair);
+	job.is_part = true;
+	ck_assert_int_eq(plan(&pair, &job, &launch, &reason), 0);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
+			 block % 512 ? "dtc_gpu_copy_rows_1" : "dtc_gpu_copy_rows_2");
+	close_pair(&pair);
+}
+END_TEST
+
 /* Pairs that are packed and unpacked, and a part of the reason. */
 static const struct {
 	const char *source, *target, *reason;
@@ -302,7 +364,7 @@ static const struct {
 	  "vector(3000, 1, 2, double)", "transposed" },
 	{ "vector(3000, 1, 2, double)",
 	  "contiguous(60, resized(vector(50, 1, 60, double), 0, 8))", "transposed" },
-	{ "hvector(5, 1025, 1027, byte)", "hvector(5, 1025, 1031, byte)",
+	{ "hvector(6, 1025, 1027, byte)", "hvector(5, 1230, 1231, byte)",
 	  "odd addresses" },
 	{ "indexed([1,2,3,1,2,4,5,1,2], [0,2,5,9,11,14,19,30,40], short)",
 	  "vector(21, 1, 2, short)", "too irregular" },
@@ -482,6 +544,7 @@ static bool open_member(struct member *member, struct choices *choices,
 	open_programs(pair);
 	stage_blank(&pair->to);
 	member->job = job_of(pair);
+	member->job.is_part = true;
 	if (member->job.end && !plan(pair, &member->job, &launch, &reason)) {
 		*part = dtc_gpu_copy_part_of(&launch);
 		return true;
@@ -575,6 +638,8 @@ int main(void)
 	tcase_add_loop_test(named, every_layout_is_copied_to_every_other, 0,
 			    layout_count);
 	tcase_add_loop_test(named, each_kernel_has_its_pairs, 0, CHOSEN);
+	tcase_add_loop_test(named, equal_blocks_are_copied_by_shifted_words, 0, SHIFTED);
+	tcase_add_loop_test(named, a_part_of_a_launch_shifts_no_words, 0, SHIFTED);
 	tcase_add_loop_test(named, what_two_kernels_do_better_is_refused, 0, REFUSED);
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
 	tcase_add_test(named, a_map_that_is_too_large_is_refused);

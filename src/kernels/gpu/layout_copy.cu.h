@@ -162,4 +162,60 @@ DTC_GPU_COPY(dtc_gpu_copy_units_4_phase, dtc_gpu_copy_some_units, 4)
 DTC_GPU_COPY(dtc_gpu_copy_units_2_phase, dtc_gpu_copy_some_units, 2)
 DTC_GPU_COPY(dtc_gpu_copy_units_1_phase, dtc_gpu_copy_some_units, 1)
 
+/* ---- equal blocks, aligned differently ---------------------------------------------------------- */
+
+/* At most 4 bytes, shifted down to the first one, from the aligned words that have them. */
+DTC_GPU_FN struct dtc_gpu_bytes16 dtc_gpu_gather4(uint64_t address, uint32_t bytes)
+{
+	uint32_t offset = (uint32_t)address & 3;
+	uint64_t line = address - offset;
+	uint32_t low = dtc_gpu_load4(line);
+	uint32_t high = offset + bytes > 4 ? dtc_gpu_load4(line + 4) : 0;
+	struct dtc_gpu_bytes16 value = { { dtc_gpu_funnel(low, high, 8 * offset), 0, 0,
+					   0 } };
+
+	return value;
+}
+
+/*
+ * Level 0 counts the aligned words that a block of the target may touch, and both sides have as many blocks. A thread
+ * stores such a word, or as much of it as the block has; some blocks touch one less.
+ */
+DTC_GPU_FN void dtc_gpu_copy_shifted(const struct dtc_gpu_copy_params *p, uint32_t word,
+				     struct dtc_gpu_at at)
+{
+	const struct dtc_gpu_nest *nest = &p->target.nest;
+	uint32_t unit = at.block * DTC_GPU_BLOCK + at.thread;
+
+	if (unit >= (uint32_t)p->units)
+		return;
+	uint32_t row = dtc_gpu_divide(unit, nest->dims[0].magic, nest->shift[0]);
+	uint32_t index = unit - row * nest->dims[0].count;
+	uint64_t source =
+		dtc_gpu_find_row(&p->source.nest, (uint32_t)p->source.first + row);
+	uint64_t target = dtc_gpu_find_row(nest, (uint32_t)p->target.first + row);
+	uint32_t before = (uint32_t)target & (word - 1);
+	uint32_t begin = index ? index * word - before : 0;
+	uint32_t end = (index + 1) * word - before;
+
+	end = end < p->block ? end : p->block;
+	if (begin >= end)
+		return;
+	dtc_gpu_scatter_most(target + begin,
+			     word == 4 ? dtc_gpu_gather4(source + begin, end - begin)
+				       : dtc_gpu_gather(source + begin, end - begin),
+			     end - begin, word);
+}
+
+#define DTC_GPU_SHIFTED(name, word)                                             \
+	DTC_GPU_FN void name(const struct dtc_gpu_copy_params *p, void *shared, \
+			     struct dtc_gpu_at at)                              \
+	{                                                                       \
+		(void)shared;                                                   \
+		dtc_gpu_copy_shifted(p, word, at);                              \
+	}
+
+DTC_GPU_SHIFTED(dtc_gpu_copy_shifted_16_phase, 16)
+DTC_GPU_SHIFTED(dtc_gpu_copy_shifted_4_phase, 4)
+
 #endif

@@ -34,6 +34,8 @@ DTC_GPU_ENTRY1(copy_units_8, dtc_gpu_copy_params, dtc_gpu_copy_units_8_phase)
 DTC_GPU_ENTRY1(copy_units_4, dtc_gpu_copy_params, dtc_gpu_copy_units_4_phase)
 DTC_GPU_ENTRY1(copy_units_2, dtc_gpu_copy_params, dtc_gpu_copy_units_2_phase)
 DTC_GPU_ENTRY1(copy_units_1, dtc_gpu_copy_params, dtc_gpu_copy_units_1_phase)
+DTC_GPU_ENTRY1(copy_shifted_16, dtc_gpu_copy_params, dtc_gpu_copy_shifted_16_phase)
+DTC_GPU_ENTRY1(copy_shifted_4, dtc_gpu_copy_params, dtc_gpu_copy_shifted_4_phase)
 DTC_GPU_ENTRY2(periodic_pack_16, dtc_gpu_periodic_params, dtc_gpu_periodic_map,
 	       dtc_gpu_periodic_pack_16_phase)
 DTC_GPU_ENTRY2(periodic_pack_8, dtc_gpu_periodic_params, dtc_gpu_periodic_map,

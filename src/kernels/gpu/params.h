@@ -24,7 +24,8 @@
 struct dtc_gpu_copy_side {
 	struct dtc_gpu_nest nest;
 	uint64_t disps;
-	uint64_t first; /* number of the first word that is copied */
+	uint64_t
+		first; /* number of the first word that is copied; of the first block, if words are shifted */
 	uint32_t form; /* as above */
 	uint16_t wide; /* of a table: see struct dtc_gpu_table_params */
 	uint16_t shift;
@@ -34,7 +35,7 @@ struct dtc_gpu_copy_params {
 	struct dtc_gpu_done done;
 	uint64_t units; /* words that are copied */
 	uint32_t words; /* of a thread: one of the two numbers above */
-	uint32_t reserved;
+	uint32_t block; /* bytes, if words are shifted */
 	struct dtc_gpu_copy_side source, target;
 };
 

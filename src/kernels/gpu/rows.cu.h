@@ -13,6 +13,20 @@ struct dtc_gpu_row_unit {
 	uint32_t index;
 };
 
+/* The address of a block. */
+DTC_GPU_FN uint64_t dtc_gpu_find_row(const struct dtc_gpu_nest *nest, uint32_t row)
+{
+	uint64_t block = nest->user;
+
+	if (nest->dim_count > 2) {
+		uint32_t plane = dtc_gpu_divide(row, nest->dims[1].magic, nest->shift[1]);
+
+		row -= plane * nest->dims[1].count;
+		block += (uint64_t)((int64_t)plane * nest->dims[2].stride);
+	}
+	return block + (uint64_t)((int64_t)row * nest->dims[1].stride);
+}
+
 /* The outermost level is not divided by, so its count is not a part of the shape. */
 DTC_GPU_FN struct dtc_gpu_row_unit dtc_gpu_find_row_unit(const struct dtc_gpu_nest *nest,
 							 uint32_t unit)
@@ -23,14 +37,7 @@ DTC_GPU_FN struct dtc_gpu_row_unit dtc_gpu_find_row_unit(const struct dtc_gpu_ne
 		uint32_t row = dtc_gpu_divide(unit, nest->dims[0].magic, nest->shift[0]);
 
 		at_row.index -= row * nest->dims[0].count;
-		if (nest->dim_count > 2) {
-			uint32_t plane =
-				dtc_gpu_divide(row, nest->dims[1].magic, nest->shift[1]);
-
-			row -= plane * nest->dims[1].count;
-			at_row.block += (uint64_t)((int64_t)plane * nest->dims[2].stride);
-		}
-		at_row.block += (uint64_t)((int64_t)row * nest->dims[1].stride);
+		at_row.block = dtc_gpu_find_row(nest, row);
 	}
 	return at_row;
 }

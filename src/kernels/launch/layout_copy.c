@@ -18,11 +18,21 @@
 #include "shape.h"
 
 /*
- * Longer blocks whose places only single bytes divide are packed by shifted words and unpacked by aligned ones. The
- * limit is an estimate from the rates of such kernels (H200, of the device copy: packing and unpacking 0.75 and 0.49 for
- * blocks of 1 KiB, 0.3 in turn, and more for longer ones; storing single bytes 0.37). Words of 2 bytes are always faster.
+ * Longer blocks whose places only single bytes divide are packed by shifted words and unpacked by aligned ones, if they
+ * are not copied by shifted words. The limit is an estimate from the rates of such kernels (H200, of the device copy:
+ * packing and unpacking 0.75 and 0.49 for blocks of 1 KiB, 0.3 in turn, and more for longer ones; storing single bytes
+ * 0.37). Words of 2 bytes are always faster.
  */
 #define BYTEWISE_BLOCK 1024
+
+/*
+ * Equal blocks are copied by shifted words from these lengths on (16 MiB on an H200, us: single bytes, shifted words of 4
+ * and of 16, blocks of 32 bytes 45, 47, 62; 128 bytes 40, 33, 40; 512 bytes 37, 22, 19; 8 KiB 35, 19, 14. Twos, shifted
+ * words of 16, blocks of 256 bytes 28, 28; 512 bytes 27, 23; 2 KiB 28, 20. Words of 4 gain nothing.)
+ */
+#define SHIFTED_BLOCK 32
+#define LONG_BLOCK    256
+#define TWOWISE_BLOCK 512
 
 /*
  * In longer streams threads have few words of 16 bytes under way, as in nest.c (H200, strided to strided: 16 MiB are
@@ -197,6 +207,44 @@ static uint64_t end_of(const struct side *side)
 	return side->form == DTC_GPU_MAPPED ? side->job.end : side->shape.end;
 }
 
+/* ---- shifted words ------------------------------------------------------------------------------ */
+
+/* The most aligned words that a block may touch. */
+static uint64_t words_touched(uint64_t block, uint32_t word)
+{
+	return (block + word - 2) / word + 1;
+}
+
+static bool has_whole_blocks(const struct side *side)
+{
+	const struct dtc_gpu_shape *shape = &side->shape;
+
+	return side->form == DTC_GPU_PLAIN && shape->loop_count < DIMS_COMPACT &&
+	       shape->begin % shape->leaf_bytes == 0 &&
+	       shape->end % shape->leaf_bytes == 0;
+}
+
+static uint32_t shifted_word_of(uint64_t block, uint32_t word)
+{
+	if (word > 2 || block < (word == 2 ? TWOWISE_BLOCK : SHIFTED_BLOCK))
+		return 0;
+	return block < LONG_BLOCK ? 4 : 16;
+}
+
+/* The length of the words if equal blocks, whose places @word divides, are copied so, or 0. */
+static uint32_t shifted_word(const struct side *source, const struct side *target,
+			     uint32_t word)
+{
+	const uint64_t block = source->shape.leaf_bytes;
+	const uint32_t shifted = shifted_word_of(block, word);
+
+	if (!shifted || block != target->shape.leaf_bytes || !has_whole_blocks(source) ||
+	    !has_whole_blocks(target))
+		return 0;
+	const uint64_t blocks = DTC_MAX(source->shape.end, target->shape.end) / block;
+	return blocks * words_touched(block, shifted) <= INT32_MAX ? shifted : 0;
+}
+
 /* ---- whether ------------------------------------------------------------------------------------ */
 
 /* Elements that lie across the stream's order are turned through shared memory, by packing or unpacking. */
@@ -213,14 +261,11 @@ static bool is_mapped(const struct side *source, const struct side *target)
 }
 
 static bool is_worth(const struct side *source, const struct side *target, uint32_t word,
-		     struct dtc_gpu_launch *scratch, const char **reason)
+		     const char **reason)
 {
-	if (is_transposing(source, scratch) || is_transposing(target, scratch)) {
-		*reason = "a layout is transposed against the stream";
-		return false;
-	}
 	*reason = "long blocks at odd addresses";
-	if (word == 1 && DTC_MIN(block_of(source), block_of(target)) > BYTEWISE_BLOCK)
+	if (word == 1 && DTC_MIN(block_of(source), block_of(target)) > BYTEWISE_BLOCK &&
+	    !shifted_word(source, target, word))
 		return false;
 	*reason = "an irregular layout is not aligned to 4 bytes";
 	return word >= MAP_WORD_LEAST || !is_mapped(source, target);
@@ -327,13 +372,10 @@ static void clear(struct dtc_gpu_launch *launch)
 	       offsetof(struct dtc_gpu_launch, params) + sizeof(launch->params.copy));
 }
 
-static int set_launch(struct dtc_gpu_launch *launch, uint64_t bytes, uint32_t word,
-		      const char **reason)
+static int set_launch(struct dtc_gpu_launch *launch, uint64_t bytes,
+		      enum dtc_gpu_kernel kernel, const char **reason)
 {
 	struct dtc_gpu_copy_params *params = &launch->params.copy;
-
-	params->units = bytes / word;
-	params->words = bytes > LONG_STREAM ? DTC_GPU_COPY_FEW(word) : DTC_GPU_COPY_WORDS;
 	uint64_t tiles =
 		dtc_divide_up(params->units, (uint64_t)params->words * DTC_GPU_BLOCK);
 
@@ -341,21 +383,60 @@ static int set_launch(struct dtc_gpu_launch *launch, uint64_t bytes, uint32_t wo
 	if (tiles > DTC_GPU_GRID_MOST)
 		return DTCONV_ERR_UNSUPPORTED;
 	launch->class = DTC_GPU_CLASS_COPY;
-	launch->kernel = kernel_of(params, word);
+	launch->kernel = kernel;
 	launch->grid = (uint32_t)tiles;
 	launch->params_bytes = sizeof(*params);
 	launch->bytes = bytes;
 	return 0;
 }
 
-static int plan(const struct side *source, const struct side *target,
-		struct dtc_gpu_launch *launch, struct dtc_gpu_copy_needs *needs,
-		const char **reason)
+static uint64_t bytes_copied(const struct side *side)
+{
+	return side->job.end - side->job.begin;
+}
+
+/* A side in words of which each block has the same number; by the target's alignment some are empty. */
+static void make_shifted_side(const struct side *side, uint32_t word,
+			      struct dtc_gpu_copy_side *made)
+{
+	const struct dtc_gpu_shape *shape = &side->shape;
+	const uint64_t words = words_touched(shape->leaf_bytes, word);
+	const char *reason;
+
+	made->form = DTC_GPU_PLAIN;
+	made->nest.word = (uint8_t)word;
+	made->first = shape->begin / shape->leaf_bytes;
+	dtc_gpu_set_level(&made->nest, 0, words, (int64_t)word);
+	dtc_gpu_set_loops(shape, 1, &made->nest, &reason);
+}
+
+static int plan_shifted(const struct side *source, const struct side *target,
+			uint32_t word, struct dtc_gpu_launch *launch, const char **reason)
 {
 	struct dtc_gpu_copy_params *params = &launch->params.copy;
-	uint32_t word = dtc_gpu_alignment(bits_of(source) | bits_of(target));
+	const uint64_t bytes = bytes_copied(source), block = source->shape.leaf_bytes;
 
-	if (!is_worth(source, target, word, launch, reason))
+	clear(launch);
+	launch->word = word;
+	launch->run_bytes = block;
+	params->block = (uint32_t)block;
+	params->units = bytes / block * words_touched(block, word);
+	params->words = 1;
+	make_shifted_side(source, word, &params->source);
+	make_shifted_side(target, word, &params->target);
+	return set_launch(launch, bytes,
+			  word == 4 ? DTC_GPU_copy_shifted_4 : DTC_GPU_copy_shifted_16,
+			  reason);
+}
+
+static int plan_words(const struct side *source, const struct side *target, uint32_t word,
+		      struct dtc_gpu_launch *launch, struct dtc_gpu_copy_needs *needs,
+		      const char **reason)
+{
+	struct dtc_gpu_copy_params *params = &launch->params.copy;
+	const uint64_t bytes = bytes_copied(source);
+
+	if (!is_worth(source, target, word, reason))
 		return DTCONV_ERR_UNSUPPORTED;
 	clear(launch);
 	launch->word = word;
@@ -367,7 +448,23 @@ static int plan(const struct side *source, const struct side *target,
 	    !make_side(target, word, &params->target, reason))
 		return DTCONV_ERR_UNSUPPORTED;
 	assert((source->job.begin | source->job.end) % word == 0);
-	return set_launch(launch, source->job.end - source->job.begin, word, reason);
+	params->units = bytes / word;
+	params->words = bytes > LONG_STREAM ? DTC_GPU_COPY_FEW(word) : DTC_GPU_COPY_WORDS;
+	return set_launch(launch, bytes, kernel_of(params, word), reason);
+}
+
+static int plan(const struct side *source, const struct side *target, bool is_part,
+		struct dtc_gpu_launch *launch, struct dtc_gpu_copy_needs *needs,
+		const char **reason)
+{
+	const uint32_t word = dtc_gpu_alignment(bits_of(source) | bits_of(target));
+	const uint32_t shifted = is_part ? 0 : shifted_word(source, target, word);
+
+	*reason = "a layout is transposed against the stream";
+	if (is_transposing(source, launch) || is_transposing(target, launch))
+		return DTCONV_ERR_UNSUPPORTED;
+	return shifted ? plan_shifted(source, target, shifted, launch, reason)
+		       : plan_words(source, target, word, launch, needs, reason);
 }
 
 int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
@@ -381,7 +478,7 @@ int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch 
 	if (source.form == NO_FORM || target.form == NO_FORM)
 		return DTCONV_ERR_UNSUPPORTED;
 	go_along_memory(&source, &target);
-	return plan(&source, &target, launch, needs, reason);
+	return plan(&source, &target, job->is_part, launch, needs, reason);
 }
 
 /* ---- in advance --------------------------------------------------------------------------------- */

@@ -159,9 +159,13 @@ static bool compress(struct dtc_gpu_staged_params *params, const struct runs *ru
 
 /*
  * Bytes of a tile's longer side. Each block makes a map, so tiles are long (packing 19 of 24 bytes on an H200, in tiles
- * of 8, 16 and 24 KiB: 16 MiB 1035, 1228 and 1151 GB/s).
+ * of 8, 16 and 24 KiB: 16 MiB 1035, 1228 and 1151 GB/s). Those of short streams are shorter, so that there are enough of
+ * them (unpacking 1 MiB in tiles of 4 and 8 KiB: 192 and 181 GB/s).
  */
-#define TILE_BYTES UINT64_C(16384)
+#define TILE_BYTES       UINT64_C(16384)
+#define SHORT_TILE_BYTES UINT64_C(4096)
+
+#define SHORT_STREAM (UINT64_C(8) << 20)
 
 /* Longer streams are not in the second cache when they are stored to. */
 #define LONG_STREAM (UINT64_C(32) << 20)
@@ -190,6 +194,8 @@ static uint64_t set_tiles(struct dtc_gpu_staged_params *params,
 	uint64_t period = params->nest.block;
 	uint64_t row = shape->loop_count > 1 ? shape->loops[0].count : 0;
 	uint64_t longer = DTC_MAX(period, params->extent);
+	uint64_t tile = shape->end - shape->begin < SHORT_STREAM ? SHORT_TILE_BYTES
+								 : TILE_BYTES;
 
 	params->first_period = dtc_divide_up(shape->begin, period);
 	params->end_period = shape->end / period;
@@ -198,7 +204,7 @@ static uint64_t set_tiles(struct dtc_gpu_staged_params *params,
 	uint64_t most = DTC_MIN(row ? row : UINT64_MAX,
 				params->end_period - params->first_period);
 	params->tile_periods =
-		(uint32_t)DTC_MAX(DTC_MIN(TILE_BYTES / longer, most), UINT64_C(1));
+		(uint32_t)DTC_MAX(DTC_MIN(tile / longer, most), UINT64_C(1));
 	params->tiles = (uint32_t)dtc_divide_up(row, params->tile_periods);
 	uint64_t ends[2] = { params->first_period, params->end_period - 1 };
 	for (int i = 0; i < 2; i++)
@@ -284,8 +290,8 @@ uint64_t dtc_gpu_make_staged(const struct dtc_gpu_job *job,
 	return tiles;
 }
 
-/* Shorter streams have too few tiles (1 MiB of 19 of 24 bytes: packed with 149 and 197 GB/s otherwise). */
-#define STAGED_LEAST (UINT64_C(8) << 20)
+/* Shorter streams are packed faster in pieces (1 MiB of 19 of 24 bytes: 190 and 197 GB/s, unpacked with 192 and 161). */
+#define UNPACKED_LEAST (UINT64_C(512) << 10)
 
 /*
  * Longer runs and sparse ones are packed faster in pieces (16 MiB on an H200, by pieces and staged: 7 of 8 bytes 635,
@@ -314,7 +320,8 @@ uint64_t dtc_gpu_plan_staged(const struct dtc_gpu_job *job,
 			     const struct dtc_gpu_shape *shape,
 			     struct dtc_gpu_launch *launch, const char **reason)
 {
-	uint64_t tiles = shape->end - shape->begin < STAGED_LEAST
+	const uint64_t least = job->direction == DTC_PACK ? SHORT_STREAM : UNPACKED_LEAST;
+	uint64_t tiles = shape->end - shape->begin < least
 				 ? 0
 				 : dtc_gpu_make_staged(job, shape, launch);
 

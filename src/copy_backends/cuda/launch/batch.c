@@ -260,6 +260,7 @@ static struct dtc_copy_job copy_of_stretch(const struct dtc_batch_job *many,
 		.context = many->context,
 		.on_stream = many->on_stream,
 		.started = many->started,
+		.is_part = !has_launch_bytes(many, stretch->bytes),
 		.stream = many->stream,
 		.caller = many->caller,
 	};
@@ -284,10 +285,10 @@ static int sort_copies(const struct dtc_cuda_submission *submission, struct kept
 			status = dtc_cuda_copy_plan(submission, &copy, launch, &reason);
 		if (status)
 			return status;
-		if (has_launch_bytes(many, copy.bytes))
-			kept->launch_count++;
-		else
+		if (copy.is_part)
 			parts[(*together)++] = dtc_gpu_copy_part_of(launch);
+		else
+			kept->launch_count++;
 	}
 	return 0;
 }

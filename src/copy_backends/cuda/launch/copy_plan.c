@@ -70,7 +70,8 @@ static int plan_launch(const struct dtc_cuda_submission *submission,
 	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
 					.target = end_of(&copy->target),
 					.begin = begin,
-					.end = begin + copy->bytes };
+					.end = begin + copy->bytes,
+					.is_part = copy->is_part };
 	struct dtc_gpu_copy_needs needs;
 	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
 
