@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "copy_backends/cuda/device/completion.h"
 #include "copy_backends/cuda/device/pinned.h"
+#include "copy_backends/cuda/device/upload.h"
 #include "copy_backends/cuda/driver/nvtx_ranges.h"
 #include "copy_backends/cuda/planning/cost_model.h"
 #include "kernels/images/images.h"
@@ -260,8 +261,10 @@ bool dtc_cuda_resident_ring(struct dtc_cuda_context *context, const struct dtc_j
 	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 	struct dtconv_context *owner = context->cuda->context;
 
+	/* It is in no stream's order. To ask for uploads may take a call of the driver, so that comes late. */
 	if (!atomic_load_explicit(&resident->ready, memory_order_acquire) ||
-	    !is_for_it(job, launch) || !take(resident))
+	    !is_for_it(job, launch) || !dtc_cuda_upload_is_idle(context) ||
+	    !take(resident))
 		return false;
 	launch->params.done = dtc_cuda_flag_done(event);
 	write_command(resident, launch);

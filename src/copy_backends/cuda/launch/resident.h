@@ -51,7 +51,7 @@ bool dtc_cuda_resident_does(const struct dtc_gpu_launch *launch);
 /* What such a job costs. */
 double dtc_cuda_resident_ns(const struct dtc_question *question);
 
-/* Have it done; false: it is to be launched. The event is in flight after. */
+/* Have it done; false: it is to be launched, because it is not for it or tables are on their way. The event is in flight after. */
 bool dtc_cuda_resident_ring(struct dtc_cuda_context *context, const struct dtc_job *job,
 			    struct dtc_gpu_launch *launch, struct dtc_event *event);
 

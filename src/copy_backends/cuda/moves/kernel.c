@@ -166,9 +166,7 @@ static int move(struct dtc_cuda_submission *submission)
 	}
 	bool flag = dtc_cuda_kernel_writes_flag(&launch);
 	CUresult result = CUDA_SUCCESS;
-	/* The resident kernel is in no stream's order. */
-	if (dtc_cuda_upload_is_idle(submission->context) &&
-	    dtc_cuda_resident_ring(submission->context, job, &launch, submission->event))
+	if (dtc_cuda_resident_ring(submission->context, job, &launch, submission->event))
 		flag = true;
 	else
 		result = dtc_cuda_launch(submission, &launch, flag);
