@@ -454,6 +454,48 @@ START_TEST(a_map_that_is_too_large_is_refused)
 }
 END_TEST
 
+/* Their kernels count the bytes of a block, and all words, by 32 bits. */
+START_TEST(blocks_too_long_are_not_shifted)
+{
+	static const struct {
+		const char *source, *target;
+		int status;
+	} cases[] = {
+		{ "hvector(2, 2147483647, 2147483649, byte)",
+		  "hvector(2, 2147483647, 2147483651, byte)", 0 },
+		{ "hvector(2, 2147483649, 2147483651, byte)",
+		  "hvector(2, 2147483649, 2147483653, byte)", DTCONV_ERR_UNSUPPORTED },
+		{ "hvector(2, 4294967329, 4294967331, byte)",
+		  "hvector(2, 4294967329, 4294967333, byte)", DTCONV_ERR_UNSUPPORTED },
+		{ "hvector(2000000000, 33, 35, byte)",
+		  "hvector(2000000000, 33, 37, byte)", 0 }, /* by single bytes */
+	};
+	struct dtconv_type *source = fixture_type(cases[_i].source);
+	struct dtconv_type *target = fixture_type(cases[_i].target);
+	struct dtc_gpu_launch launch;
+	struct dtc_gpu_copy_needs needs;
+	struct gpu_type from, to;
+	const char *reason;
+
+	gpu_type_open(&from, source);
+	gpu_type_open(&to, target);
+	const struct dtc_gpu_copy_job job = {
+		.source = { .layout = from.layout, .count = 1, .user = 4096 },
+		.target = { .layout = to.layout, .count = 1, .user = 8192 },
+		.end = from.layout->size,
+	};
+	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason),
+			 cases[_i].status);
+	if (!cases[_i].status)
+		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
+				 _i ? "dtc_gpu_copy_units_1" : "dtc_gpu_copy_shifted_16");
+	gpu_type_close(&to);
+	gpu_type_close(&from);
+	dtconv_type_unref(target);
+	dtconv_type_unref(source);
+}
+END_TEST
+
 /* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. Nothing is run. */
 START_TEST(huge_copies_are_planned)
 {
@@ -640,6 +682,7 @@ int main(void)
 	tcase_add_loop_test(named, each_kernel_has_its_pairs, 0, CHOSEN);
 	tcase_add_loop_test(named, equal_blocks_are_copied_by_shifted_words, 0, SHIFTED);
 	tcase_add_loop_test(named, a_part_of_a_launch_shifts_no_words, 0, SHIFTED);
+	tcase_add_loop_test(named, blocks_too_long_are_not_shifted, 0, 4);
 	tcase_add_loop_test(named, what_two_kernels_do_better_is_refused, 0, REFUSED);
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
 	tcase_add_test(named, a_map_that_is_too_large_is_refused);

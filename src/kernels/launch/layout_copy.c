@@ -226,7 +226,8 @@ static bool has_whole_blocks(const struct side *side)
 
 static uint32_t shifted_word_of(uint64_t block, uint32_t word)
 {
-	if (word > 2 || block < (word == 2 ? TWOWISE_BLOCK : SHIFTED_BLOCK))
+	if (word > 2 || block < (word == 2 ? TWOWISE_BLOCK : SHIFTED_BLOCK) ||
+	    block > INT32_MAX)
 		return 0;
 	return block < LONG_BLOCK ? 4 : 16;
 }

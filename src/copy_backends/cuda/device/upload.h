@@ -39,7 +39,7 @@ struct dtc_cuda_reader {
 	CUstream stream;
 	bool captured; /* for a graph, which would repeat what it waits for */
 	const struct dtc_event *own; /* of a job in the context's own stream, else NULL */
-	bool is_brief; /* that job is waited for, and stays inside the device */
+	bool is_brief; /* that job is short, waited for, and stays inside the device */
 };
 
 /* Bytes to upload: @write puts at most DTC_CUDA_UPLOAD_WHOLE_BYTES into the ring; NULL: any number are at @source. */

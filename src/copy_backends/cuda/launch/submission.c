@@ -154,10 +154,13 @@ int dtc_cuda_submission_begin(struct dtc_cuda_submission *submission,
 	return status;
 }
 
+/* Tables of other threads may have to wait for a brief job: a kernel of 0.2 ms at most (H200). */
+#define BRIEF_BYTES (UINT64_C(256) << 20)
+
 /* Whether the caller waits for no more than a kernel. */
 static bool is_brief(const struct dtc_job *job)
 {
-	return !job->on_stream && !job->started &&
+	return !job->on_stream && !job->started && job->bytes <= BRIEF_BYTES &&
 	       job->user_memory.kind == DTCONV_MEMORY_DEVICE &&
 	       job->packed_memory.kind == DTCONV_MEMORY_DEVICE;
 }
