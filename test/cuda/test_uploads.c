@@ -427,7 +427,11 @@ START_TEST(tables_of_several_jobs_have_their_stream)
 	message_open(&third, 5000, &choices);
 	if (gpu.standin)
 		gpu.standin->set(STANDIN_DELAY_US, 3000);
+	const size_t records = calls_of("cuEventRecord");
 	start_alone(&first);
+	/* Nobody waits for that job, so an event tells of its table. */
+	if (gpu.standin)
+		ck_assert_uint_eq(calls_of("cuEventRecord"), records + 1);
 	ck_assert(last_stream() == device_context()->lanes[DTC_CUDA_LANE_PACK]);
 	const uint64_t number = dtc_cuda_upload_last(device_context());
 	const size_t waits = stream_waits();
