@@ -330,6 +330,10 @@ START_TEST(plain_strided_jobs_go_to_compact_kernels)
 }
 END_TEST
 
+/* 19 of 24 bytes. */
+static const char record[] =
+	"resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)";
+
 /* The kernel of a period of bytes. */
 static const char *period_kernel(const char *text, enum dtc_direction direction)
 {
@@ -341,8 +345,6 @@ static const char *period_kernel(const char *text, enum dtc_direction direction)
 
 START_TEST(long_streams_of_short_runs_are_staged)
 {
-	const char *record =
-		"resized(struct([1, 1, 7], [0, 8, 16], [int, double, char]), 0, 24)";
 	const char *odd_record =
 		"resized(hindexed([3, 5, 7, 9], [0, 4, 12, 21], byte), 0, 33)";
 	const char *long_runs = "resized(hindexed([600, 7], [0, 601], byte), 0, 611)";
@@ -354,6 +356,31 @@ START_TEST(long_streams_of_short_runs_are_staged)
 	ck_assert_str_eq(period_kernel(long_runs, DTC_PACK), "dtc_gpu_periodic_pack_1");
 	ck_assert_str_eq(period_kernel(long_runs, DTC_UNPACK),
 			 "dtc_gpu_periodic_unpack_1");
+}
+END_TEST
+
+/* Packed in pieces; unpacked in tiles of a quarter of the length, so that there are enough. */
+START_TEST(shorter_streams_are_staged_for_unpacking)
+{
+	static const struct {
+		size_t count;
+		enum dtc_direction direction;
+		const char *kernel;
+		uint32_t periods; /* of a tile, if it is staged */
+	} cases[] = {
+		{ 27000, DTC_UNPACK, "dtc_gpu_periodic_unpack_1", 0 },
+		{ 28000, DTC_UNPACK, "dtc_gpu_staged_unpack", 4096 / 24 },
+		{ 441000, DTC_UNPACK, "dtc_gpu_staged_unpack", 4096 / 24 },
+		{ 442000, DTC_UNPACK, "dtc_gpu_staged_unpack", 16384 / 24 },
+		{ 441000, DTC_PACK, "dtc_gpu_periodic_pack_1", 0 },
+		{ 442000, DTC_PACK, "dtc_gpu_staged_pack", 16384 / 24 },
+	};
+	const struct dtc_gpu_launch launch =
+		launch_of(record, cases[_i].count, cases[_i].direction, false);
+
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), cases[_i].kernel);
+	if (cases[_i].periods)
+		ck_assert_uint_eq(launch.params.staged.tile_periods, cases[_i].periods);
 }
 END_TEST
 
@@ -675,6 +702,7 @@ int main(void)
 			    (int)DTC_ARRAY_LENGTH(strided));
 	tcase_add_test(classes, jobs_that_are_cut_inside_words_do_not);
 	tcase_add_test(classes, long_streams_of_short_runs_are_staged);
+	tcase_add_loop_test(classes, shorter_streams_are_staged_for_unpacking, 0, 6);
 	tcase_add_test(classes, long_streams_move_by_few_words_a_thread);
 	tcase_add_loop_test(classes, irregular_layouts_ask_for_maps, 0,
 			    (int)DTC_ARRAY_LENGTH(asked));
