@@ -43,19 +43,45 @@ function dense(line) {
 	gsub(/ \+= /, "+=", line)
 	gsub(/ && /, "\\&\\&", line)
 	gsub(/ \|\| /, "||", line)
+	gsub(/ \+ /, "+", line)
+	gsub(/ - /, "-", line)
+	gsub(/ & /, "\\&", line)
+	gsub(/ \| /, "|", line)
+	gsub(/ % /, "%", line)
+	gsub(/ << /, "<<", line)
+	gsub(/ >> /, ">>", line)
+	gsub(/ != /, "!=", line)
+	gsub(/ -= /, "-=", line)
+	gsub(/if \(/, "if(", line)
+	gsub(/for \(/, "for(", line)
+	gsub(/while \(/, "while(", line)
+	gsub(/\} else/, "}else", line)
+	gsub(/else \{/, "else{", line)
 	gsub(/\) \{/, "){", line)
 	return line
 }
 
-function put(name,   path, line, inner, status) {
+# The guard of a header is left out: here it comes once anyway.
+function put(name,   path, line, inner, status, guarded, end) {
 	if (name in seen && name !~ /gpu\/(resident_|typed_)?list\.h$/)
 		return
 	seen[name] = 1
 	path = folder "/" name
 	while ((status = (getline line < path)) > 0) {
+		if (line ~ /^#(ifndef|define) DTC_KERNELS_GPU_[A-Z0-9_]*_H$/) {
+			guarded = 1
+			continue
+		}
+		if (line !~ /^#include "/ && (line = bare(line)) == "")
+			continue
+		# The last one is the guard's.
+		if (end)
+			print "#endif"
+		end = guarded && line == "#endif"
+		if (end)
+			continue
 		if (line !~ /^#include "/) {
-			if ((line = bare(line)) != "")
-				print line
+			print line
 			continue
 		}
 		inner = line
