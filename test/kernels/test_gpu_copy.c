@@ -454,25 +454,12 @@ START_TEST(a_map_that_is_too_large_is_refused)
 }
 END_TEST
 
-/* Their kernels count the bytes of a block, and all words, by 32 bits. */
-START_TEST(blocks_too_long_are_not_shifted)
+/* Plan a copy of one instance between types of more bytes than there is memory for. Nothing is run. */
+static int plan_huge(const char *source_text, const char *target_text,
+		     struct dtc_gpu_launch *launch)
 {
-	static const struct {
-		const char *source, *target;
-		int status;
-	} cases[] = {
-		{ "hvector(2, 2147483647, 2147483649, byte)",
-		  "hvector(2, 2147483647, 2147483651, byte)", 0 },
-		{ "hvector(2, 2147483649, 2147483651, byte)",
-		  "hvector(2, 2147483649, 2147483653, byte)", DTCONV_ERR_UNSUPPORTED },
-		{ "hvector(2, 4294967329, 4294967331, byte)",
-		  "hvector(2, 4294967329, 4294967333, byte)", DTCONV_ERR_UNSUPPORTED },
-		{ "hvector(2000000000, 33, 35, byte)",
-		  "hvector(2000000000, 33, 37, byte)", 0 }, /* by single bytes */
-	};
-	struct dtconv_type *source = fixture_type(cases[_i].source);
-	struct dtconv_type *target = fixture_type(cases[_i].target);
-	struct dtc_gpu_launch launch;
+	struct dtconv_type *source = fixture_type(source_text);
+	struct dtconv_type *target = fixture_type(target_text);
 	struct dtc_gpu_copy_needs needs;
 	struct gpu_type from, to;
 	const char *reason;
@@ -484,46 +471,55 @@ START_TEST(blocks_too_long_are_not_shifted)
 		.target = { .layout = to.layout, .count = 1, .user = 8192 },
 		.end = from.layout->size,
 	};
-	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason),
-			 cases[_i].status);
-	if (!cases[_i].status)
-		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
-				 _i ? "dtc_gpu_copy_units_1" : "dtc_gpu_copy_shifted_16");
-	gpu_type_close(&to);
+	const int status = dtc_gpu_plan_copy(&job, launch, &needs, &reason);
 	gpu_type_close(&from);
-	dtconv_type_unref(target);
+	gpu_type_close(&to);
 	dtconv_type_unref(source);
+	dtconv_type_unref(target);
+	return status;
+}
+
+/* Kernels that shift words count the bytes of a block, and all words, by 32 bits. */
+START_TEST(blocks_too_long_are_not_shifted)
+{
+	static const struct {
+		const char *source, *target;
+		int status;
+		const char *kernel;
+	} cases[] = {
+		{ "hvector(2, 2147483647, 2147483649, byte)",
+		  "hvector(2, 2147483647, 2147483651, byte)", 0,
+		  "dtc_gpu_copy_shifted_16" },
+		{ "hvector(2, 2147483649, 2147483651, byte)",
+		  "hvector(2, 2147483649, 2147483653, byte)", DTCONV_ERR_UNSUPPORTED,
+		  NULL },
+		{ "hvector(2, 4294967329, 4294967331, byte)",
+		  "hvector(2, 4294967329, 4294967333, byte)", DTCONV_ERR_UNSUPPORTED,
+		  NULL },
+		{ "hvector(2000000000, 33, 35, byte)",
+		  "hvector(2000000000, 33, 37, byte)", 0, "dtc_gpu_copy_units_1" },
+	};
+	struct dtc_gpu_launch launch;
+
+	ck_assert_int_eq(plan_huge(cases[_i].source, cases[_i].target, &launch),
+			 cases[_i].status);
+	if (cases[_i].kernel)
+		ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), cases[_i].kernel);
 }
 END_TEST
 
-/* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. Nothing is run. */
+/* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. */
 START_TEST(huge_copies_are_planned)
 {
-	struct dtconv_type *source =
-		fixture_type("hvector(8, 17179869184, 34359738368, byte)");
-	struct dtconv_type *target =
-		fixture_type("hvector(16, 8589934592, 17179869184, byte)");
 	struct dtc_gpu_launch launch;
-	struct dtc_gpu_copy_needs needs;
-	struct gpu_type from, to;
-	const char *reason;
 
-	gpu_type_open(&from, source);
-	gpu_type_open(&to, target);
-	const struct dtc_gpu_copy_job job = {
-		.source = { .layout = from.layout, .count = 1, .user = 4096 },
-		.target = { .layout = to.layout, .count = 1, .user = 8192 },
-		.end = UINT64_C(1) << 37,
-	};
-	ck_assert_int_eq(dtc_gpu_plan_copy(&job, &launch, &needs, &reason), 0);
+	ck_assert_int_eq(plan_huge("hvector(8, 17179869184, 34359738368, byte)",
+				   "hvector(16, 8589934592, 17179869184, byte)", &launch),
+			 0);
 	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_copy_units_16");
 	ck_assert_uint_eq(launch.params.copy.units, UINT64_C(1) << 33);
 	ck_assert_uint_eq(launch.params.copy.words, 1);
 	ck_assert_uint_eq(launch.grid, UINT32_C(1) << 25);
-	gpu_type_close(&from);
-	gpu_type_close(&to);
-	dtconv_type_unref(source);
-	dtconv_type_unref(target);
 }
 END_TEST
 

@@ -3,9 +3,9 @@
  * The upload ring. Pieces end in the order of their numbers, also where they are in two streams, and their room in the
  * ring is used again in that order.
  *
- * An event tells when a piece has ended. To record and to ask it costs a message of 4,096 blocks 1.4 us of 29 (H200). So
- * a piece in the stream of a brief job has none: the job's flag tells. Who needs to know sooner has the event recorded
- * then, behind the job.
+ * An event tells when a piece has ended. Recording and querying it costs a message of 4,096 blocks 1.4 us of 29 (H200),
+ * so a piece in the stream of a brief job has none: the job's flag tells. Another reader, or a full ring, has the event
+ * recorded later, behind the job.
  */
 #include "config.h"
 
@@ -133,7 +133,10 @@ static CUresult mark(struct dtc_cuda_context *context, uint64_t number)
 	return result;
 }
 
-/* The lock is held. A job's flag is written anew by the slot's next one; then the stream tells, if it is idle. */
+/*
+ * The lock is held. Whether a piece has ended, or CUDA_ERROR_NOT_READY. The slot's next job overwrites the flag; then the
+ * piece has ended when its stream is idle.
+ */
 static CUresult ask_piece(struct dtc_cuda_context *context, uint64_t number)
 {
 	const struct dtc_cuda_driver *driver = &context->cuda->driver;
@@ -289,7 +292,7 @@ static CUresult choose_stream(struct dtc_cuda_context *context,
 							      *end_of(uploads, last), 0);
 }
 
-/* The lock is held. A piece is on its way in a stream; that its end cannot be marked is an error. */
+/* The lock is held. Note a piece that is on its way in a stream. Fails if an event is needed and not recorded. */
 static CUresult keep(struct dtc_cuda_context *context, CUstream stream,
 		     const struct dtc_cuda_reader *reader)
 {

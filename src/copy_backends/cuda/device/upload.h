@@ -29,8 +29,8 @@ struct dtc_cuda_uploads {
 	CUevent ends[DTC_CUDA_UPLOADS];
 	uint64_t filled_by[DTC_CUDA_UPLOADS]; /* the ring's position behind the piece */
 	CUstream streams[DTC_CUDA_UPLOADS];
-	struct dtc_event jobs
-		[DTC_CUDA_UPLOADS]; /* whose ends tell; without an owner: the event does */
+	/* The flag of its job tells that a piece has ended; without an owner its event does. */
+	struct dtc_event jobs[DTC_CUDA_UPLOADS];
 	_Atomic uint64_t begun, ended;
 };
 

@@ -261,7 +261,7 @@ bool dtc_cuda_resident_ring(struct dtc_cuda_context *context, const struct dtc_j
 	struct dtc_cuda_resident *resident = dtc_cuda_resident_of(context);
 	struct dtconv_context *owner = context->cuda->context;
 
-	/* It is in no stream's order. To ask for uploads may take a call of the driver, so that comes late. */
+	/* It is in no stream's order. Asking for uploads may call the driver, so cheaper questions come first. */
 	if (!atomic_load_explicit(&resident->ready, memory_order_acquire) ||
 	    !is_for_it(job, launch) || !dtc_cuda_upload_is_idle(context) ||
 	    !take(resident))
