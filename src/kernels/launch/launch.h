@@ -79,6 +79,7 @@ struct dtc_gpu_job {
 	bool local;     /* user memory is the device's own */
 	bool near;      /* the same, and the stream is longer than the device's caches */
 	bool one_block; /* the resident kernel may move it, which is one thread block */
+	bool first; /* nothing of the layout is on a device yet: it may be used once only */
 	enum dtc_gpu_map_state map_state;
 	struct dtc_gpu_map map; /* if it is answered */
 };

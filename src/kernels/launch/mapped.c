@@ -79,6 +79,14 @@ uint32_t dtc_gpu_job_map_unit(const struct dtc_gpu_job *job)
 	return DTC_MIN(aligned, dtc_gpu_map_unit(job->layout));
 }
 
+/* Equal blocks, of which the table is on the device sooner. */
+static bool has_equal_blocks(const struct dtc_gpu_job *job,
+			     const struct dtc_gpu_shape *shape)
+{
+	return shape->leaf == DTC_GPU_LEAF_TABLE &&
+	       dtc_program_table(job->layout->program, shape->ops)->uniform;
+}
+
 bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape *shape,
 		       struct dtc_gpu_launch *launch, const char **reason)
 {
@@ -100,7 +108,8 @@ bool dtc_gpu_wants_map(const struct dtc_gpu_job *job, const struct dtc_gpu_shape
 		*reason = "too far apart for a map";
 		return false;
 	}
-	return units <= units_most(job, shape, unit);
+	return units <= units_most(job, shape, unit) &&
+	       !(job->first && has_equal_blocks(job, shape));
 }
 
 /* The compact kernels take a block and two loops, but for streams that are cut inside words. */

@@ -61,6 +61,8 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
 		.one_block = is_for_one_block(job),
+		.first = !atomic_load_explicit(&cursor->layout->images,
+					       memory_order_relaxed),
 		.map_state = DTC_GPU_MAP_OPEN,
 	};
 }
