@@ -508,7 +508,7 @@ START_TEST(blocks_too_long_are_not_shifted)
 }
 END_TEST
 
-/* More words than 32-bit numbers count, and words of 16 bytes beyond the caches. */
+/* More words than 32-bit numbers count. */
 START_TEST(huge_copies_are_planned)
 {
 	struct dtc_gpu_launch launch;
@@ -518,8 +518,29 @@ START_TEST(huge_copies_are_planned)
 			 0);
 	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), "dtc_gpu_copy_units_16");
 	ck_assert_uint_eq(launch.params.copy.units, UINT64_C(1) << 33);
-	ck_assert_uint_eq(launch.params.copy.words, 1);
-	ck_assert_uint_eq(launch.grid, UINT32_C(1) << 25);
+	ck_assert_uint_eq(launch.params.copy.words, 4);
+	ck_assert_uint_eq(launch.grid, UINT32_C(1) << 23);
+}
+END_TEST
+
+/* In streams beyond the caches, of the runs of either side that are shorter. */
+START_TEST(threads_copy_one_word_in_long_streams_of_short_runs)
+{
+	static const struct {
+		const char *source, *target;
+		uint32_t words;
+	} cases[] = {
+		{ "hvector(262144, 240, 256, byte)", "contiguous(62914560, byte)", 1 },
+		{ "contiguous(62914560, byte)", "hvector(262144, 240, 256, byte)", 1 },
+		{ "hvector(262144, 256, 512, byte)", "hvector(65536, 1024, 2048, byte)",
+		  4 },
+		{ "hvector(2097152, 16, 32, byte)", "hvector(2097152, 16, 48, byte)", 4 },
+		{ "hvector(2097153, 16, 32, byte)", "hvector(2097153, 16, 48, byte)", 1 },
+	};
+	struct dtc_gpu_launch launch;
+
+	ck_assert_int_eq(plan_huge(cases[_i].source, cases[_i].target, &launch), 0);
+	ck_assert_uint_eq(launch.params.copy.words, cases[_i].words);
 }
 END_TEST
 
@@ -683,6 +704,8 @@ int main(void)
 	tcase_add_test(named, large_tables_of_equal_blocks_are_listed);
 	tcase_add_test(named, a_map_that_is_too_large_is_refused);
 	tcase_add_test(named, huge_copies_are_planned);
+	tcase_add_loop_test(named, threads_copy_one_word_in_long_streams_of_short_runs, 0,
+			    5);
 	tcase_add_test(named, too_many_tiles_are_refused);
 	tcase_add_loop_test(random, random_types_are_copied_to_themselves, 0,
 			    fixture_everything() ? MANY_RANDOM_PAIRS : RANDOM_PAIRS);

@@ -10,8 +10,8 @@
 #include "kernels/gpu/special_params.h"
 
 /*
- * Words that a thread copies from one layout to another, in streams that the second cache holds, and in longer
- * ones. More would not fit into the registers: each has an address on either side.
+ * Words that a thread copies from one layout to another, and in long streams of short runs. More would not fit into the
+ * registers: each has an address on either side.
  */
 #define DTC_GPU_COPY_WORDS     4u
 #define DTC_GPU_COPY_FEW(word) ((word) == 16 ? 1u : DTC_GPU_COPY_WORDS)

@@ -35,10 +35,12 @@
 #define TWOWISE_BLOCK 512
 
 /*
- * In longer streams threads have few words of 16 bytes under way, as in nest.c (H200, strided to strided: 16 MiB are
- * fastest by 4 words a thread, 256 MiB by 1; words of 8 bytes do not differ).
+ * In longer streams threads have few words of 16 bytes of short runs under way, as in nest.c (H200, strided to strided:
+ * 16 MiB are fastest by 4 words a thread; 256 MiB by 1 where runs have 16 or 64 bytes, 4 % faster, but by 4 where they
+ * have 256 and more, 10 to 15 %; words of 8 bytes do not differ).
  */
 #define LONG_STREAM (UINT64_C(32) << 20)
+#define LONG_RUN    256
 
 /* Levels of the compact kernels: two loops and the block inside. */
 #define DIMS_COMPACT 3
@@ -450,7 +452,9 @@ static int plan_words(const struct side *source, const struct side *target, uint
 		return DTCONV_ERR_UNSUPPORTED;
 	assert((source->job.begin | source->job.end) % word == 0);
 	params->units = bytes / word;
-	params->words = bytes > LONG_STREAM ? DTC_GPU_COPY_FEW(word) : DTC_GPU_COPY_WORDS;
+	params->words = bytes > LONG_STREAM && launch->run_bytes < LONG_RUN
+				? DTC_GPU_COPY_FEW(word)
+				: DTC_GPU_COPY_WORDS;
 	return set_launch(launch, bytes, kernel_of(params, word), reason);
 }
 
