@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/pipeline/exchange.h"
+
 /* dtconv_send_params.fragment_bytes: cuts are aligned to so many bytes. */
 #define CUT_UNIT 128
 
@@ -82,6 +84,11 @@ static void cut(const struct explain *explain, struct explain_flow *flow)
 	const char *from;
 	const size_t pool = choose(explain, "fragment_bytes", o->pool, &from);
 
+	if (explain->user == DTCONV_MEMORY_DEVICE && !o->fragment &&
+	    explain->bytes > bytes && pool > bytes) {
+		bytes = exchange_planned_for_device(bytes, explain->bytes);
+		flow->fragment_from = "message";
+	}
 	if (bytes > pool) {
 		bytes = pool;
 		flow->fragment_from = "pool";
@@ -130,6 +137,8 @@ static const char *words_of(const char *from, const char *threshold, const char 
 		return threshold;
 	if (!strcmp(from, "tuned"))
 		return tuned;
+	if (!strcmp(from, "message"))
+		return "planned for its length, as its memory is a device's";
 	return strcmp(from, "pool") != 0 ? attribute
 					 : "the pool's fragments have no more";
 }

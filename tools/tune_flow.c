@@ -128,6 +128,7 @@ static int close_exchanges(struct bench *bench)
 	return library_failed(bench, status);
 }
 
+/* Threshold fragment_bytes is @fragment. */
 static int open_exchanges(struct bench *bench, size_t value, size_t fragment,
 			  unsigned depth)
 {
@@ -142,7 +143,9 @@ static int open_exchanges(struct bench *bench, size_t value, size_t fragment,
 			.packs = bench->packs[k],
 			.unpacks = bench->unpacks[k],
 			.bytes = message_bytes[k],
-			.fragment = fragment,
+			.fragment = bench->gpu ? exchange_planned_for_device(
+							 fragment, message_bytes[k])
+					       : fragment,
 			.depth = depth,
 			.pool_kind = bench->gpu ? DTCONV_MEMORY_PINNED
 						: DTCONV_MEMORY_HOST

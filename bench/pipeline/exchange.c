@@ -6,6 +6,7 @@
 
 #include "bench/pipeline/exchange.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/harness/engine.h"
@@ -14,8 +15,11 @@
 /* As many as a send can have in use at a time. */
 #define POOL_FRAGMENTS 16
 
-/* Where the library plans the fragments: room for those behind copies in flight. */
-#define POOL_ROOM ((size_t)2 << 20)
+/* Where the library plans the fragments: room for those of long messages of a device. */
+#define POOL_ROOM ((size_t)4 << 20)
+
+/* Bytes that arrive at once, as fragments of 16 MiB are planned. */
+#define ARRIVAL_BYTES ((size_t)2 << 20)
 
 /* Fragments are cut between so many bytes: dtconv_send_params.fragment_bytes. */
 #define CUT_UNIT 128
@@ -85,7 +89,7 @@ static int emit(void *arg, struct dtconv_fragment *fragment, uint64_t offset,
 static void deliver_all(struct exchange *x)
 {
 	const size_t most = x->fragment ? exchange_planned(x->context, x->fragment)
-				       : POOL_ROOM;
+					: ARRIVAL_BYTES;
 
 	for (size_t at = 0; at < x->bytes && !x->status; at += most) {
 		size_t left = x->bytes - at;
@@ -179,6 +183,15 @@ size_t exchange_planned(struct dtconv_context *context, size_t fragment)
 		if (!strcmp(threshold.name, "fragment_bytes"))
 			fragment = (size_t)threshold.value;
 	return fragment > CUT_UNIT ? fragment / CUT_UNIT * CUT_UNIT : fragment;
+}
+
+size_t exchange_planned_for_device(size_t fragment, size_t bytes)
+{
+	if (bytes <= fragment)
+		return fragment;
+	const size_t count = (size_t)sqrt((double)(bytes / fragment));
+	const size_t each = (bytes + count - 1) / count;
+	return (each + CUT_UNIT - 1) / CUT_UNIT * CUT_UNIT;
 }
 
 int exchange_open(struct exchange *x, const struct exchange_params *params)

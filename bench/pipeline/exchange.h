@@ -63,4 +63,7 @@ int exchange_run(struct exchange *exchange);
 /* The bytes of a fragment that the flow plans for unconverted bytes, by the context's thresholds and @fragment. */
 size_t exchange_planned(struct dtconv_context *context, size_t fragment);
 
+/* The same for a message of @bytes from a device, where threshold fragment_bytes is @fragment and the pool has room. */
+size_t exchange_planned_for_device(size_t fragment, size_t bytes);
+
 #endif

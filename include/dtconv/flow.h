@@ -235,9 +235,9 @@ struct dtconv_send_params {
 	void *arg;      /**< passed to both */
 	unsigned flags; /**< of enum dtconv_send_flags */
 	/**
-	 * most bytes of a fragment; default: threshold fragment_bytes, or more, up to the pool's,
-	 * while copies of a device are in flight; in any case at most the pool's. Rounded down so
-	 * that cuts are aligned, unless one fragment holds the message.
+	 * most bytes of a fragment; default: threshold fragment_bytes, and for messages of a device
+	 * that are longer, the root of the product of both; in any case at most the pool's. Rounded
+	 * so that cuts are aligned, unless one fragment holds the message.
 	 */
 	size_t fragment_bytes;
 	unsigned

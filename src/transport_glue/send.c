@@ -24,8 +24,8 @@ struct dtconv_send {
 	struct dtconv_pool *pool;
 	dtconv_emit_fn emit;
 	size_t fragment_bytes;
-	size_t grown_bytes; /* the most while copies are in flight */
-	size_t cut;         /* what inner fragments are a multiple of */
+	size_t device_bytes; /* of a message whose copies are a device's */
+	size_t cut;          /* what inner fragments are a multiple of */
 	size_t launched; /* bytes of the stream that flights fill or have filled */
 	unsigned depth;
 	unsigned out; /* fragments that the network has */
@@ -172,21 +172,12 @@ static void prepare(struct dtconv_send *send, struct dtconv_fragment *fragment)
 	fragment->offset = send->launched;
 }
 
-/*
- * Behind copies that are in flight, which are a device's, longer fragments cost less: each copy of a device takes
- * microseconds besides its bytes. The first fragments and the last ones stay short, because nothing overlaps with them.
- */
-static size_t next_bytes(const struct dtconv_send *send)
+/* Copies in flight are a device's: so is the rest of the message. */
+static size_t next_bytes(struct dtconv_send *send)
 {
-	const size_t left = send->operation.bytes - send->launched;
-	size_t bytes = send->fragment_bytes;
-
-	if (send->window.in_flight) {
-		bytes = DTC_MIN(send->launched, left) / 2;
-		bytes = DTC_MIN(bytes - bytes % send->cut, send->grown_bytes);
-		bytes = DTC_MAX(bytes, send->fragment_bytes);
-	}
-	return DTC_MIN(bytes, left);
+	if (send->window.in_flight)
+		send->fragment_bytes = send->device_bytes;
+	return DTC_MIN(send->fragment_bytes, send->operation.bytes - send->launched);
 }
 
 enum launch { LAUNCHED, NO_FRAGMENT, NO_RESOURCE };
@@ -339,6 +330,32 @@ static int check_objects(struct dtconv_context *context, const struct dtconv_poo
 	return dtc_convertor_check_idle(convertor, caller);
 }
 
+/* The largest integer whose square is at most @number. */
+static uint64_t root_of(uint64_t number)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+		if ((root | bit) * (root | bit) <= number)
+			root |= bit;
+	return root;
+}
+
+/*
+ * The copy of a fragment takes a device microseconds besides its bytes, in which the bus moves about @fragment_bytes;
+ * the copies at the two ends overlap but for one fragment. So equal fragments are best, whose length is the root of
+ * the product of the message's and @fragment_bytes.
+ */
+static size_t plan_device_bytes(const struct dtconv_send *send,
+				const struct dtconv_convertor *convertor, size_t room)
+{
+	const size_t bytes = dtc_convertor_size(convertor);
+	const size_t each = dtc_divide_up(bytes, root_of(bytes / send->fragment_bytes));
+	const size_t cut = dtc_divide_up(each, send->cut) * send->cut;
+
+	return DTC_MAX(DTC_MIN(cut, room - room % send->cut), send->fragment_bytes);
+}
+
 /*
  * Cuts between words, and between the units of a stream that is converted, where fragments are long enough. A message
  * of one fragment is not cut.
@@ -352,7 +369,7 @@ static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params 
 	const size_t most = (size_t)DTC_MIN(asked, (uint64_t)room);
 
 	send->cut = 1;
-	send->fragment_bytes = send->grown_bytes = most;
+	send->fragment_bytes = send->device_bytes = most;
 	if (dtc_convertor_size(convertor) <= most)
 		return;
 	const size_t unit = dtc_flight_granularity(convertor);
@@ -361,8 +378,11 @@ static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params 
 	else if (unit < most)
 		send->cut = unit;
 	send->fragment_bytes -= most % send->cut;
-	send->grown_bytes = params->fragment_bytes ? send->fragment_bytes
-						   : room - room % send->cut;
+	send->device_bytes = params->fragment_bytes
+				     ? send->fragment_bytes
+				     : plan_device_bytes(send, convertor, room);
+	if (convertor->placement.user == DTCONV_MEMORY_DEVICE)
+		send->fragment_bytes = send->device_bytes;
 }
 
 static int take_send(struct dtconv_context *context, struct dtconv_send *recycled,

@@ -84,6 +84,7 @@ struct dtconv_context;
 	X(StreamSynchronize, 2000)                 \
 	X(StreamWaitEvent, 3020)                   \
 	X(StreamWaitValue64, 11070)                \
+	X(StreamWriteValue64, 11070)               \
 	X(StreamBeginCapture, 10010)               \
 	X(StreamEndCapture, 10000)                 \
 	X(ThreadExchangeStreamCaptureMode, 10010)  \

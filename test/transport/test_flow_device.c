@@ -494,8 +494,11 @@ END_TEST
 /* ---- long messages ------------------------------------------------------------------------ */
 
 #define LONG  ((size_t)8 << 20)
-#define ROOM  ((size_t)1 << 20)
+#define ROOM  ((size_t)2 << 20)
 #define SHORT ((size_t)256 << 10) /* threshold fragment_bytes */
+
+/* A fifth of a message, between cuts at multiples of 128: its square is about LONG x SHORT. */
+#define EQUAL ((size_t)13108 * 128)
 
 /* Fragments in the order in which they are emitted, and whether the message is done. */
 struct cuts {
@@ -528,18 +531,11 @@ static void note_done(void *arg, int status, size_t moved)
 }
 
 /* With a stream, copies are in flight until the window is full. */
-static void send_long(void *memory, enum dtconv_memory_kind pool, size_t fragment,
-		      CUstream stream, struct cuts *cuts)
+static void send_long(void *memory, const struct dtconv_pool_params *pool_params,
+		      size_t fragment, const struct dtconv_convertor_params *streamed,
+		      struct cuts *cuts)
 {
-	const struct dtconv_convertor_params streamed = fixture_in_stream(stream);
 	struct spin spin;
-
-	const struct dtconv_pool_params pool_params = {
-		.struct_size = sizeof(pool_params),
-		.kind = pool,
-		.fragment_bytes = ROOM,
-		.slab_bytes = 8 * ROOM
-	};
 	struct dtconv_send_params params = { .struct_size = sizeof(params),
 					     .emit = note_cut,
 					     .done = note_done,
@@ -553,15 +549,14 @@ static void send_long(void *memory, enum dtconv_memory_kind pool, size_t fragmen
 
 	memset(cuts, 0, sizeof(*cuts));
 	fixture_ok(dtconv_engine_create(fixture_context, NULL, &engine));
-	fixture_ok(dtconv_pool_create(fixture_context, &pool_params, &params.pool));
-	struct dtconv_convertor *packs =
-		fixture_packer(type, LONG / 8, memory, stream ? &streamed : NULL);
-	if (stream)
-		spin_begin(&spin, stream);
+	fixture_ok(dtconv_pool_create(fixture_context, pool_params, &params.pool));
+	struct dtconv_convertor *packs = fixture_packer(type, LONG / 8, memory, streamed);
+	if (streamed)
+		spin_begin(&spin, streamed->stream);
 	fixture_ok(dtconv_send_start(engine, &params, packs, &send));
 	for (int i = 0; i < 10; i++)
 		fixture_ok(dtconv_engine_progress(engine, 0, NULL));
-	if (stream)
+	if (streamed)
 		spin_end(&spin);
 	while (!cuts->done)
 		fixture_ok(dtconv_engine_progress(engine, 0, NULL));
@@ -572,21 +567,44 @@ static void send_long(void *memory, enum dtconv_memory_kind pool, size_t fragmen
 	fixture_ok(dtconv_engine_destroy(engine));
 }
 
-/* Only behind copies that are in flight, and not the first and the last one. */
-START_TEST(fragments_of_a_device_grow_up_to_the_pools)
+static struct dtconv_pool_params pool_of(enum dtconv_memory_kind kind, size_t room)
 {
+	return (struct dtconv_pool_params){ .struct_size =
+						    sizeof(struct dtconv_pool_params),
+					    .kind = kind,
+					    .fragment_bytes = room,
+					    .slab_bytes = 16 << 20 };
+}
+
+/* The first one stays short where nobody has said that the memory is a device's. */
+START_TEST(fragments_of_a_device_are_as_long_as_the_message_asks)
+{
+	static const struct {
+		size_t room, asked;
+		bool declared;
+		size_t first, longest, count;
+	} cases[] = {
+		{ ROOM, 0, true, EQUAL, EQUAL, 5 },
+		{ ROOM, 0, false, SHORT, EQUAL, 6 },
+		{ ROOM / 2, 0, true, ROOM / 2, ROOM / 2, 8 },
+		{ SHORT / 2, 0, true, SHORT / 2, SHORT / 2, 64 },
+		{ ROOM, 2 * SHORT, true, 2 * SHORT, 2 * SHORT, 16 },
+	};
+	const struct dtconv_pool_params pool =
+		pool_of(DTCONV_MEMORY_PINNED, cases[_i].room);
+	struct dtconv_convertor_params streamed;
 	struct arena user;
 	struct cuts cuts;
 
 	arena_open(&user, ARENA_DEVICE, LONG);
 	CUstream stream = gpu_stream();
-	send_long(user.memory, DTCONV_MEMORY_PINNED, 0, stream, &cuts);
-	ck_assert_uint_eq(cuts.ends[0], SHORT);
-	ck_assert_uint_le(LONG - cuts.ends[cuts.count - 2], SHORT);
-	ck_assert_uint_gt(cuts.longest, SHORT);
-	ck_assert_uint_le(cuts.longest, ROOM);
-	send_long(user.memory, DTCONV_MEMORY_PINNED, 2 * SHORT, stream, &cuts);
-	ck_assert_uint_eq(cuts.longest, 2 * SHORT);
+	streamed = fixture_in_stream(stream);
+	if (cases[_i].declared)
+		streamed.user_memory = DTCONV_MEMORY_DEVICE;
+	send_long(user.memory, &pool, cases[_i].asked, &streamed, &cuts);
+	ck_assert_uint_eq(cuts.ends[0], cases[_i].first);
+	ck_assert_uint_eq(cuts.longest, cases[_i].longest);
+	ck_assert_uint_eq(cuts.count, cases[_i].count);
 	MUST(StreamDestroy(stream));
 	arena_close(&user);
 }
@@ -594,10 +612,11 @@ END_TEST
 
 START_TEST(fragments_of_the_host_stay_in_its_caches)
 {
+	const struct dtconv_pool_params pool = pool_of(DTCONV_MEMORY_HOST, ROOM);
 	unsigned char *memory = calloc(1, LONG);
 	struct cuts cuts;
 
-	send_long(memory, DTCONV_MEMORY_HOST, 0, NULL, &cuts);
+	send_long(memory, &pool, 0, NULL, &cuts);
 	ck_assert_uint_eq(cuts.longest, SHORT);
 	free(memory);
 }
@@ -621,7 +640,8 @@ int main(void)
 	tcase_add_test(tcase, an_engine_is_destroyed_before_its_alarm_rings);
 	tcase_add_test(tcase, a_lost_context_abandons_what_it_may_write);
 	TCase *longs = gpu_case(suite, "long", 60);
-	tcase_add_test(longs, fragments_of_a_device_grow_up_to_the_pools);
+	tcase_add_loop_test(longs, fragments_of_a_device_are_as_long_as_the_message_asks,
+			    0, 5);
 	tcase_add_test(longs, fragments_of_the_host_stay_in_its_caches);
 	return fixture_run(suite);
 }
