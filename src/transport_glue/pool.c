@@ -239,6 +239,11 @@ struct dtconv_context *dtc_pool_context(const struct dtconv_pool *pool)
 	return pool->plan.context;
 }
 
+enum dtconv_memory_kind dtc_pool_kind(const struct dtconv_pool *pool)
+{
+	return pool->plan.kind;
+}
+
 size_t dtc_pool_fragment_bytes(const struct dtconv_pool *pool)
 {
 	return pool->plan.fragment_bytes;

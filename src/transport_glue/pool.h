@@ -42,6 +42,8 @@ const struct dtc_slab *dtc_pool_first_slab(const struct dtconv_pool *pool);
 
 struct dtconv_context *dtc_pool_context(const struct dtconv_pool *pool);
 
+enum dtconv_memory_kind dtc_pool_kind(const struct dtconv_pool *pool);
+
 size_t dtc_pool_fragment_bytes(const struct dtconv_pool *pool);
 
 /* Number of fragments. */

@@ -341,19 +341,32 @@ static uint64_t root_of(uint64_t number)
 	return root;
 }
 
+/* A link between devices is so many times as fast as the bus. */
+#define LINK_RATE 8
+
 /*
  * The copy of a fragment takes a device microseconds besides its bytes, in which the bus moves about @fragment_bytes;
  * the copies at the two ends overlap but for one fragment. So equal fragments are best, whose length is the root of
- * the product of the message's and @fragment_bytes.
+ * the product of the message's and of what moves in that time.
  */
 static size_t plan_device_bytes(const struct dtconv_send *send,
-				const struct dtconv_convertor *convertor, size_t room)
+				const struct dtconv_pool *pool, size_t bytes)
 {
-	const size_t bytes = dtc_convertor_size(convertor);
-	const size_t each = dtc_divide_up(bytes, root_of(bytes / send->fragment_bytes));
+	const size_t room = dtc_pool_fragment_bytes(pool);
+	const bool by_link = dtc_pool_kind(pool) == DTCONV_MEMORY_DEVICE;
+	const size_t gap = send->fragment_bytes * (by_link ? LINK_RATE : 1);
+	const size_t each = dtc_divide_up(bytes, DTC_MAX(root_of(bytes / gap), 1u));
 	const size_t cut = dtc_divide_up(each, send->cut) * send->cut;
 
 	return DTC_MAX(DTC_MIN(cut, room - room % send->cut), send->fragment_bytes);
+}
+
+/* Otherwise the first copy in flight tells. */
+static bool is_known_to_be_of_device(const struct dtconv_pool *pool,
+				     const struct dtconv_convertor *convertor)
+{
+	return convertor->placement.user == DTCONV_MEMORY_DEVICE ||
+	       dtc_pool_kind(pool) == DTCONV_MEMORY_DEVICE;
 }
 
 /*
@@ -363,6 +376,7 @@ static size_t plan_device_bytes(const struct dtconv_send *send,
 static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params *params,
 		      const struct dtconv_convertor *convertor)
 {
+	const size_t bytes = dtc_convertor_size(convertor);
 	const size_t room = dtc_pool_fragment_bytes(params->pool);
 	const uint64_t tuned = convertor->type->context->tuning.fragment_bytes;
 	const uint64_t asked = params->fragment_bytes ? params->fragment_bytes : tuned;
@@ -370,7 +384,7 @@ static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params 
 
 	send->cut = 1;
 	send->fragment_bytes = send->device_bytes = most;
-	if (dtc_convertor_size(convertor) <= most)
+	if (bytes <= most)
 		return;
 	const size_t unit = dtc_flight_granularity(convertor);
 	if (unit < most / CUT_UNIT)
@@ -380,8 +394,8 @@ static void plan_cuts(struct dtconv_send *send, const struct dtconv_send_params 
 	send->fragment_bytes -= most % send->cut;
 	send->device_bytes = params->fragment_bytes
 				     ? send->fragment_bytes
-				     : plan_device_bytes(send, convertor, room);
-	if (convertor->placement.user == DTCONV_MEMORY_DEVICE)
+				     : plan_device_bytes(send, params->pool, bytes);
+	if (is_known_to_be_of_device(params->pool, convertor))
 		send->fragment_bytes = send->device_bytes;
 }
 
