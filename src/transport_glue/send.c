@@ -330,14 +330,13 @@ static int check_objects(struct dtconv_context *context, const struct dtconv_poo
 	return dtc_convertor_check_idle(convertor, caller);
 }
 
-/* The largest integer whose square is at most @number. */
-static uint64_t root_of(uint64_t number)
+/* The largest integer whose square is at most @number, but at least 1. */
+static size_t root_of(size_t number)
 {
-	uint64_t root = 0;
+	size_t root = 1;
 
-	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
-		if ((root | bit) * (root | bit) <= number)
-			root |= bit;
+	while ((root + 1) * (root + 1) <= number)
+		root++;
 	return root;
 }
 
@@ -355,7 +354,7 @@ static size_t plan_device_bytes(const struct dtconv_send *send,
 	const size_t room = dtc_pool_fragment_bytes(pool);
 	const bool by_link = dtc_pool_kind(pool) == DTCONV_MEMORY_DEVICE;
 	const size_t gap = send->fragment_bytes * (by_link ? LINK_RATE : 1);
-	const size_t each = dtc_divide_up(bytes, DTC_MAX(root_of(bytes / gap), 1u));
+	const size_t each = dtc_divide_up(bytes, root_of(bytes / gap));
 	const size_t cut = dtc_divide_up(each, send->cut) * send->cut;
 
 	return DTC_MAX(DTC_MIN(cut, room - room % send->cut), send->fragment_bytes);
