@@ -170,6 +170,29 @@ START_TEST(a_list_has_a_map_when_it_is_used_again)
 }
 END_TEST
 
+/* A graph repeats it. */
+START_TEST(a_captured_list_has_a_map_at_once)
+{
+	CUstream stream = gpu_stream();
+	const struct dtconv_convertor_params streamed = fixture_in_stream(stream);
+	struct scene scene;
+	CUgraph graph;
+
+	open_gather(&scene, 500, false, 2);
+	struct dtconv_convertor *packs =
+		fixture_packer(scene.stage.type, 2, scene.user.memory, &streamed);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	fixture_ok(dtconv_convertor_start(packs, scene.packed.memory, scene.stage.bytes,
+					  NULL, NULL));
+	MUST(StreamEndCapture(stream, &graph));
+	ck_assert_uint_eq(fixture_counters().launches_mapped, 1);
+	dtconv_convertor_destroy(packs);
+	MUST(GraphDestroy(graph));
+	MUST(StreamDestroy(stream));
+	close_scene(&scene);
+}
+END_TEST
+
 /* At addresses that are less aligned units are shorter; at odd ones there is no map. */
 START_TEST(addresses_decide_the_units)
 {
@@ -565,6 +588,7 @@ int main(void)
 
 	tcase_add_test(maps, a_map_is_made_once_and_found_again);
 	tcase_add_test(maps, a_list_has_a_map_when_it_is_used_again);
+	tcase_add_test(maps, a_captured_list_has_a_map_at_once);
 	tcase_add_test(maps, addresses_decide_the_units);
 	tcase_add_loop_test(maps, sectors_are_counted_when_a_job_asks, 0, 3);
 	tcase_add_test(maps, sectors_of_a_long_list_are_counted_when_it_is_used_again);

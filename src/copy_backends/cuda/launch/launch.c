@@ -43,6 +43,15 @@ static bool is_for_one_block(const struct dtc_job *job)
 	return dtc_cuda_resident_may(&question);
 }
 
+/* A graph will repeat what is captured. */
+static bool is_first_use(const struct dtc_cuda_submission *submission)
+{
+	const struct dtc_layout *layout = submission->job->cursor->layout;
+
+	return !submission->capturing &&
+	       !atomic_load_explicit(&layout->images, memory_order_relaxed);
+}
+
 static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submission)
 {
 	const struct dtc_job *job = submission->job;
@@ -61,8 +70,7 @@ static struct dtc_gpu_job describe_job(const struct dtc_cuda_submission *submiss
 		.near = dtc_cuda_is_near(submission->context, &job->user_memory,
 					 job->bytes),
 		.one_block = is_for_one_block(job),
-		.first = !atomic_load_explicit(&cursor->layout->images,
-					       memory_order_relaxed),
+		.first = is_first_use(submission),
 		.map_state = DTC_GPU_MAP_OPEN,
 	};
 }
