@@ -212,12 +212,12 @@ AS_IF([test -z "$NVRTC" || test "$FATBINARY" = no], [FATBINARY=], [
 AC_SUBST([FATBINARY_HAS_MODES])
 ])
 
-# libdtconv-verbs is built where programs can be linked with a libibverbs of rdma-core 33 or later.
+# libdtconv-verbs is built where programs can be linked with a libibverbs of rdma-core 34 or later.
 AC_DEFUN([DTC_WITH_VERBS], [
 DTC_WITH_VENDOR([verbs], [VERBS], [InfiniBand verbs], [infiniband/verbs.h], [compiler])
 VERBS_LIBS=
 AS_IF([test "$have_VERBS" = yes && test "$enable_embedded" != yes], [
-	AC_MSG_CHECKING([for libibverbs of rdma-core 33 or later])
+	AC_MSG_CHECKING([for libibverbs of rdma-core 34 or later])
 	dtc_save_CPPFLAGS=$CPPFLAGS dtc_save_LIBS=$LIBS
 	CPPFLAGS="$CPPFLAGS $VERBS_CPPFLAGS"
 	VERBS_LIBS=-libverbs
@@ -225,7 +225,8 @@ AS_IF([test "$have_VERBS" = yes && test "$enable_embedded" != yes], [
 	LIBS="$VERBS_LIBS $LIBS"
 	AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <infiniband/verbs.h>]],
 		[[struct ibv_gid_entry entry;
-		return ibv_query_gid_ex((struct ibv_context *)0, 1, 0, &entry, 0);]])],
+		return ibv_query_gid_ex((struct ibv_context *)0, 1, 0, &entry, 0) ||
+			ibv_reg_dmabuf_mr((struct ibv_pd *)0, 0, 1, 0, 0, 0);]])],
 		[AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no]); VERBS_LIBS=])
 	CPPFLAGS=$dtc_save_CPPFLAGS LIBS=$dtc_save_LIBS
 	AS_IF([test -z "$VERBS_LIBS" && test "$with_verbs" != maybe],

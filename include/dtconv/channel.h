@@ -112,7 +112,8 @@ struct dtconv_channel_params {
 	unsigned flags;     /**< of enum dtconv_channel_flags */
 	/** of staging memory: PINNED (default); HOST: never registered with a device; or DEVICE: memory
 	 * of the device, which over shared memory the peer's device reads, through the link if it is
-	 * another one, and which a UCX that was built with CUDA carries; other transports refuse it */
+	 * another one, which a UCX that was built with CUDA carries, and which an adapter of verbs
+	 * reaches as a DMA-BUF or through a peer module of the device driver; MPI refuses it */
 	enum dtconv_memory_kind kind;
 	/** ordinal of the device that staging memory is registered with, the peer's too; negative:
 	 * the device of the calling thread's current device context */

@@ -78,6 +78,24 @@ struct dtconv_registrar {
 	void *arg; /**< passed to both */
 };
 
+/**
+ * Export a slab of kind DEVICE as a DMA-BUF. A registrar gives it to a network adapter
+ * (`ibv_reg_dmabuf_mr`).
+ *
+ * @param context the pool's context.
+ * @param slab    [in] as reg gets it.
+ * @param fd      [out] a descriptor, owned by the caller, close-on-exec; not needed any more when
+ *                the adapter has registered it.
+ * @return 0; DTCONV_ERR_INVAL if an argument is NULL or the slab is not memory of a device;
+ *         DTCONV_ERR_UNSUPPORTED if there is no device driver; DTCONV_ERR_BACKEND if it does not
+ *         export the memory, which has to be whole pages of the host: the flag
+ *         #DTCONV_POOL_SHARED sees to that; DTCONV_ERR_NOMEM.
+ *
+ * May block for some microseconds. Callable from any thread.
+ */
+DTCONV_API int dtconv_slab_dma_buf(struct dtconv_context *context,
+				   const struct dtconv_slab *slab, int *fd);
+
 /** Flags of struct dtconv_pool_params. */
 enum dtconv_pool_flags {
 	/**

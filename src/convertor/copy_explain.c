@@ -19,6 +19,11 @@
 #include "copy_backends/plan.h"
 #include "datatype/type.h"
 
+/* For people: size matters more than speed. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os")
+#endif
+
 /* ---- the way ----------------------------------------------------------------------------- */
 
 struct ask {

@@ -18,6 +18,11 @@
 #include "datatype/type.h"
 #include "plan.h"
 
+/* For people: size matters more than speed. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os")
+#endif
+
 /* ---- in advance ------------------------------------------------------------------------ */
 
 static void explain_layout(struct dtc_text *text, const struct dtc_question *question)

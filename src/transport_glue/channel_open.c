@@ -110,7 +110,9 @@ static int create_pool(struct dtconv_channel *channel,
 				"%s: params.fragment_bytes %zu x params.fragments %zu "
 				"exceeds the limit of staging memory",
 				caller, params->fragment_bytes, params->fragments);
-	if (transport->flags & DTC_TRANSPORT_SHARED)
+	if (transport->flags & DTC_TRANSPORT_SHARED ||
+	    (params->kind == DTCONV_MEMORY_DEVICE &&
+	     transport->flags & DTC_TRANSPORT_DMA_BUFS))
 		pool.flags = DTCONV_POOL_SHARED;
 	if (transport->registrars)
 		pool.registrars =

@@ -247,6 +247,30 @@ static void unmap_slab(struct dtc_slab *slab)
 	slab->what.base = NULL;
 }
 
+int dtconv_slab_dma_buf(struct dtconv_context *context, const struct dtconv_slab *slab,
+			int *fd)
+{
+	if (!context || !slab || !fd)
+		return DTCONV_ERR_INVAL;
+	if (slab->kind != DTCONV_MEMORY_DEVICE)
+		return DTC_FAIL(context, DTCONV_ERR_INVAL,
+				"%s: slab (argument 2) is not memory of a device",
+				__func__);
+	struct dtc_slab_memory memory = { .base = slab->base,
+					  .bytes = slab->bytes,
+					  .device = slab->device,
+					  .caller = __func__ };
+	int status = dtc_slab_memory_export(context, &memory);
+	if (status)
+		return DTC_FAIL(context, status,
+				"%s: device %d does not export its memory as a DMA-BUF: "
+				"%s",
+				__func__, slab->device,
+				memory.why ? memory.why : dtconv_strerror(status));
+	*fd = memory.fd;
+	return 0;
+}
+
 /* ---- all of it ------------------------------------------------------------------------- */
 
 struct dtc_slab *dtc_slab_create(const struct dtc_slab_plan *plan, size_t number)

@@ -79,7 +79,9 @@ enum dtc_transport_flags {
 	/* Both processes are on one machine, and messages may have offers. */
 	DTC_TRANSPORT_OFFERS = 8,
 	/* Fragments may be memory of a device. */
-	DTC_TRANSPORT_DEVICES = 16
+	DTC_TRANSPORT_DEVICES = 16,
+	/* Such memory is registered as a DMA-BUF, so the slab has to be whole pages. */
+	DTC_TRANSPORT_DMA_BUFS = 32
 };
 
 /* An object with options of its own has this as its first member. It must outlive its channels. */

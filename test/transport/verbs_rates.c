@@ -2,8 +2,9 @@
 /*
  * Messages of all sizes between two processes over verbs, compared byte by byte, and how fast they went. By hand and in
  * the guest: on real adapters, whose link it can have cut. With BED_UCX the same over UCX.
- * usage: verbs_rates [--device N] [--down COMMAND --up COMMAND [--lost]] [--seconds N]
+ * usage: verbs_rates [--device N [--staging]] [--down COMMAND --up COMMAND [--lost]] [--seconds N]
  *        --device: buffers are in the memory of CUDA device N, and staging memory is registered with it
+ *        --staging: staging memory is the device's
  *        --down, --up: shell commands that cut the link and bring it back while messages are under way
  *        --lost: do not bring it back: both ends have to notice
  */
@@ -45,6 +46,7 @@
 
 struct options {
 	int device; /* negative: the host */
+	bool stages_on_device;
 	const char *down, *up;
 	bool is_lost;
 	double seconds; /* for each size */
@@ -185,7 +187,8 @@ static void open_end(struct end *end, int socket, const struct options *options)
 	*end = (struct end){ 0 };
 	if (options->device >= 0) {
 		end->buffer = open_device(options->device, sizeof(words));
-		channel.kind = DTCONV_MEMORY_PINNED;
+		channel.kind = options->stages_on_device ? DTCONV_MEMORY_DEVICE
+							 : DTCONV_MEMORY_PINNED;
 		channel.device = options->device;
 	}
 	MUST(!dtconv_context_create(NULL, &end->context));
@@ -453,14 +456,14 @@ static int run_sender(int socket, const struct options *options)
 
 static bool read_options(int count, char **arguments, struct options *options)
 {
-	static const struct option known[] = {
-		{ "down", required_argument, NULL, 'd' },
-		{ "up", required_argument, NULL, 'u' },
-		{ "lost", no_argument, NULL, 'l' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "device", required_argument, NULL, 'n' },
-		{ NULL, 0, NULL, 0 }
-	};
+	static const struct option known[] = { { "down", required_argument, NULL, 'd' },
+					       { "up", required_argument, NULL, 'u' },
+					       { "lost", no_argument, NULL, 'l' },
+					       { "seconds", required_argument, NULL,
+						 's' },
+					       { "device", required_argument, NULL, 'n' },
+					       { "staging", no_argument, NULL, 'm' },
+					       { NULL, 0, NULL, 0 } };
 	int option;
 
 	*options = (struct options){ .seconds = 0.2, .device = -1 };
@@ -475,11 +478,14 @@ static bool read_options(int count, char **arguments, struct options *options)
 			options->seconds = strtod(optarg, NULL);
 		else if (option == 'n')
 			options->device = atoi(optarg);
+		else if (option == 'm')
+			options->stages_on_device = true;
 		else
 			return false;
 	}
 	return optind == count && (!options->is_lost || options->down) &&
-	       (!options->down || options->is_lost || options->up);
+	       (!options->down || options->is_lost || options->up) &&
+	       (!options->stages_on_device || options->device >= 0);
 }
 
 int main(int count, char **arguments)
@@ -488,8 +494,9 @@ int main(int count, char **arguments)
 	int sockets[2], ended;
 
 	if (!read_options(count, arguments, &options)) {
-		fprintf(stderr, "usage: verbs_rates [--device N] [--down COMMAND --up "
-				"COMMAND [--lost]] [--seconds N]\n");
+		fprintf(stderr,
+			"usage: verbs_rates [--device N [--staging]] [--down COMMAND "
+			"--up COMMAND [--lost]] [--seconds N]\n");
 		return 2;
 	}
 	party_sockets(sockets);

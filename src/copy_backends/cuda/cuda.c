@@ -132,6 +132,7 @@ const struct dtc_vendor_ops dtc_cuda_vendor = {
 	.acquire_scratch = dtc_cuda_scratch_borrow,
 	.pin_slab = dtc_cuda_slab_pin,
 	.allocate_slab = dtc_cuda_slab_allocate,
+	.export_slab = dtc_cuda_slab_export,
 	.undo_slab = dtc_cuda_slab_undo,
 	.hand_over = dtc_cuda_slab_hand_over,
 	.is_slab_lost = dtc_cuda_slab_is_lost,

@@ -73,6 +73,13 @@ int dtc_slab_memory_import(struct dtconv_context *context, struct dtc_slab_memor
 	return status;
 }
 
+int dtc_slab_memory_export(struct dtconv_context *context, struct dtc_slab_memory *memory)
+{
+	const struct dtc_vendor_ops *vendor = dtc_vendor_find(context);
+
+	return vendor ? vendor->export_slab(context, memory) : DTCONV_ERR_UNSUPPORTED;
+}
+
 /* ---- giving back ----------------------------------------------------------------------- */
 
 struct dtc_slab_ledger *dtc_slab_ledger_create(struct dtconv_context *context)

@@ -26,6 +26,7 @@ struct dtc_slab_memory {
 	const struct dtc_vendor_ops *vendor; /* that did it; NULL: none */
 	void *owner;                         /* the vendor's own */
 	bool is_shared; /* with other processes: memory of a device */
+	int fd;         /* exported: a DMA-BUF */
 	struct dtc_shared_memory shared;
 };
 
@@ -46,6 +47,10 @@ int dtc_slab_memory_share(struct dtconv_context *context, struct dtc_slab_memory
 /* Map what another process has shared, @memory->bytes bytes; statuses as above. @fd stays the caller's. */
 int dtc_slab_memory_import(struct dtconv_context *context, struct dtc_slab_memory *memory,
 			   int fd);
+
+/* Export memory of a device as a DMA-BUF, @memory->fd, which the caller owns; statuses as above. */
+int dtc_slab_memory_export(struct dtconv_context *context,
+			   struct dtc_slab_memory *memory);
 
 /* What has become of memory that was given back, for an owner that may be gone before it is known. */
 struct dtc_slab_ledger {

@@ -53,8 +53,10 @@ struct dtc_vendor_ops {
 	int (*pin_slab)(struct dtconv_context *context, struct dtc_slab_memory *memory);
 	int (*allocate_slab)(struct dtconv_context *context,
 			     struct dtc_slab_memory *memory);
+	int (*export_slab)(struct dtconv_context *context,
+			   struct dtc_slab_memory *memory);
 	/*
-	 * Undo either; may block until the device is idle. False: the device context is gone, and no call was made in
+	 * Undo pinning or allocation; may block until the device is idle. False: the device context is gone, and no call was made in
 	 * it, or the driver refused.
 	 */
 	bool (*undo_slab)(struct dtc_slab_memory *memory);

@@ -743,23 +743,53 @@ static bool is_pinned(const void *connection)
 
 /* ---- the slab -------------------------------------------------------------------------- */
 
-/* When device pools export their memory, ibv_reg_dmabuf_mr() of slab->fd belongs here. */
+/* Where the adapter or the kernel takes no DMA-BUFs, the device driver's peer module may have made addresses known. */
+static struct ibv_mr *register_device(const struct connection *c,
+				      const struct dtconv_slab *slab)
+{
+	struct ibv_mr *region = NULL;
+	int fd;
+
+	if (!dtconv_slab_dma_buf(c->context, slab, &fd)) {
+		region = ibv_reg_dmabuf_mr(c->verbs->domain, 0, slab->bytes,
+					   (uintptr_t)slab->base, fd,
+					   IBV_ACCESS_LOCAL_WRITE);
+		close(fd);
+	}
+	return region ? region
+		      : ibv_reg_mr(c->verbs->domain, slab->base, slab->bytes,
+				   IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int fail_device(const struct connection *c, const struct dtconv_slab *slab)
+{
+	return DTC_FAIL(
+		c->context, DTCONV_ERR_UNSUPPORTED,
+		"channel: %s cannot register %zu bytes of device %d, neither as a "
+		"DMA-BUF nor through a peer module of the device driver: %s; "
+		"staging memory of kind PINNED needs neither",
+		c->verbs->params.device, slab->bytes, slab->device, strerror(errno));
+}
+
+static int fail_host(const struct connection *c, const struct dtconv_slab *slab)
+{
+	return DTC_FAIL(c->context, dtc_verbs_status(errno),
+			"channel: %s cannot register %zu bytes: %s; the limit of "
+			"locked memory (ulimit -l) may be too low",
+			c->verbs->params.device, slab->bytes, strerror(errno));
+}
+
 static int reg(void *arg, const struct dtconv_slab *slab, void **handle)
 {
 	struct connection *c = arg;
+	const bool is_device = slab->kind == DTCONV_MEMORY_DEVICE;
 
-	if (slab->kind == DTCONV_MEMORY_DEVICE)
-		return DTC_FAIL(c->context, DTCONV_ERR_UNSUPPORTED,
-				"channel: device memory cannot be registered with %s",
-				c->verbs->params.device);
 	errno = 0;
-	c->slab = ibv_reg_mr(c->verbs->domain, slab->base, slab->bytes,
-			     IBV_ACCESS_LOCAL_WRITE);
+	c->slab = is_device ? register_device(c, slab)
+			    : ibv_reg_mr(c->verbs->domain, slab->base, slab->bytes,
+					 IBV_ACCESS_LOCAL_WRITE);
 	if (!c->slab)
-		return DTC_FAIL(c->context, dtc_verbs_status(errno),
-				"channel: %s cannot register %zu bytes: %s; the limit of "
-				"locked memory (ulimit -l) may be too low",
-				c->verbs->params.device, slab->bytes, strerror(errno));
+		return is_device ? fail_device(c, slab) : fail_host(c, slab);
 	*handle = c->slab;
 	return 0;
 }
@@ -909,7 +939,8 @@ static int take_fragments(struct connection *c, struct dtconv_pool *pool,
 	struct dtconv_pool_attr attr = { .struct_size = sizeof(attr) };
 	int status = dtconv_pool_query(pool, &attr);
 
-	c->is_pinned = !status && attr.pinned_slabs;
+	c->is_pinned = !status &&
+		       (attr.pinned_slabs || attr.kind == DTCONV_MEMORY_DEVICE);
 	for (size_t i = 0; !status && i < c->fragments; i++) {
 		struct receive *receive = &c->receives[i];
 
@@ -1043,7 +1074,9 @@ static void free_connection(void *connection)
 }
 
 const struct dtconv_transport dtc_verbs_transport = { .abi = DTC_TRANSPORT_ABI,
-						      .flags = DTC_TRANSPORT_RECEIVES,
+						      .flags = DTC_TRANSPORT_RECEIVES |
+							       DTC_TRANSPORT_DEVICES |
+							       DTC_TRANSPORT_DMA_BUFS,
 						      .name = "verbs",
 						      .open = open_connection,
 						      .registrars = registrars,

@@ -181,8 +181,7 @@ static void gather(const struct request *request, struct message *message)
 	for (int i = 0; i < request->count; i++) {
 		const struct ibv_sge *sge = &request->sges[i];
 
-		memcpy(message->payload + message->bytes, (void *)(uintptr_t)sge->addr,
-		       sge->length);
+		memcpy(message->payload + message->bytes, find_bytes(sge), sge->length);
 		message->bytes += sge->length;
 	}
 }
@@ -250,8 +249,7 @@ static void scatter(const struct request *request, const struct message *message
 		const size_t part =
 			left < request->sges[i].length ? left : request->sges[i].length;
 
-		memcpy((void *)(uintptr_t)request->sges[i].addr, message->payload + done,
-		       part);
+		memcpy(find_bytes(&request->sges[i]), message->payload + done, part);
 		done += part;
 	}
 }

@@ -130,6 +130,13 @@ static void set_adapter(const struct verbs_adapter *adapter)
 	pthread_mutex_unlock(&process.lock);
 }
 
+static void set_device_memory(void *(*find)(unsigned long long address, size_t bytes))
+{
+	pthread_mutex_lock(&process.lock);
+	process.device_memory = find;
+	pthread_mutex_unlock(&process.lock);
+}
+
 static size_t read_locked(const size_t *number)
 {
 	pthread_mutex_lock(&process.lock);
@@ -165,6 +172,7 @@ static void reset(void)
 	process.is_impatient = process.is_held = false;
 	process.faults = 0;
 	process.adapter = (struct verbs_adapter){ 0 };
+	process.device_memory = NULL;
 	pthread_mutex_unlock(&process.lock);
 	fabric_set_link(true);
 }
@@ -193,6 +201,8 @@ __attribute__((visibility("default"))) const struct verbs_standin *verbs_standin
 						      .hold = hold,
 						      .lose_patience = lose_patience,
 						      .set_adapter = set_adapter,
+						      .set_device_memory =
+							      set_device_memory,
 						      .live = live,
 						      .faults = faults,
 						      .calls = calls,

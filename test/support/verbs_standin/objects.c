@@ -198,18 +198,22 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return unmake_unused(domain, &domain->users, NULL);
 }
 
-EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t bytes,
-				       uint64_t iova, unsigned access)
+/* Where the process has the bytes of memory of a device; NULL if it is none. */
+static void *find_on_device(uintptr_t address, size_t bytes)
+{
+	void *found = process.device_memory ? process.device_memory(address, bytes)
+					    : NULL;
+
+	return (uintptr_t)found == address ? NULL : found;
+}
+
+static struct ibv_mr *add_region(struct region *region, struct ibv_pd *pd, void *address,
+				 size_t bytes, unsigned access)
 {
 	static uint32_t keys = 0x100;
-	struct region *region = make(sizeof(*region), VERBS_REG_MR);
 
-	if (!region)
-		return NULL;
 	if (access & ~(unsigned)IBV_ACCESS_LOCAL_WRITE)
 		fatal("a region to which the peer has access");
-	if (iova != (uintptr_t)address)
-		fatal("a region whose addresses differ from the program's");
 	region->base = (struct ibv_mr){
 		.context = pd->context, .pd = pd, .addr = address, .length = bytes
 	};
@@ -222,6 +226,34 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t 
 	((struct domain *)pd)->users++;
 	pthread_mutex_unlock(&process.lock);
 	return &region->base;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t bytes,
+				       uint64_t iova, unsigned access)
+{
+	if (iova != (uintptr_t)address)
+		fatal("a region whose addresses differ from the program's");
+	if (find_on_device(iova, bytes) && !process.adapter.has_peer_module) {
+		errno = EFAULT;
+		return NULL;
+	}
+	struct region *region = make(sizeof(*region), VERBS_REG_MR);
+	if (!region)
+		return NULL;
+	return add_region(region, pd, address, bytes, access);
+}
+
+/* The kernel keeps the memory, not the descriptor. */
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t bytes,
+					uint64_t iova, int fd, int access)
+{
+	struct region *region = make(sizeof(*region), VERBS_REG_DMABUF);
+
+	if (!region)
+		return NULL;
+	if (offset || fcntl(fd, F_GETFD) != FD_CLOEXEC || !find_on_device(iova, bytes))
+		fatal("a DMA-BUF that is no slab of a device, or is left to other programs");
+	return add_region(region, pd, (void *)(uintptr_t)iova, bytes, (unsigned)access);
 }
 
 EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t bytes,
@@ -268,6 +300,13 @@ bool are_covered(const struct ibv_pd *pd, const struct ibv_sge sges[], int count
 		if (sges[i].length && !is_covered(pd, &sges[i], access))
 			return false;
 	return true;
+}
+
+void *find_bytes(const struct ibv_sge *sge)
+{
+	void *found = find_on_device(sge->addr, sge->length);
+
+	return found ? found : (void *)(uintptr_t)sge->addr;
 }
 
 /* ---- completion channels --------------------------------------------------------------- */

@@ -80,6 +80,7 @@ struct process {
 	uint64_t order; /* state of the shuffle; 0: none */
 	bool is_impatient, is_held;
 	struct verbs_adapter adapter;
+	void *(*device_memory)(unsigned long long address, size_t bytes);
 	size_t opened; /* contexts */
 	bool is_stopping;
 	pthread_t thread;
@@ -103,6 +104,8 @@ _Noreturn void fatal(const char *what);
 void complete(struct queue *queue, const struct ibv_wc *completion);
 void add_pair(struct pair *pair);
 /* Whether the entries are in regions of that domain, with that right. */
+/* The bytes of an entry that is covered, in the process or on its device. */
+void *find_bytes(const struct ibv_sge *sge);
 bool are_covered(const struct ibv_pd *pd, const struct ibv_sge sges[], int count,
 		 int access);
 

@@ -23,6 +23,7 @@ enum verbs_call {
 	VERBS_QUERY,
 	VERBS_ALLOC_PD,
 	VERBS_REG_MR,
+	VERBS_REG_DMABUF,
 	VERBS_CREATE_CHANNEL,
 	VERBS_CREATE_CQ,
 	VERBS_CREATE_QP,
@@ -40,6 +41,7 @@ struct verbs_adapter {
 	int is_down;
 	uint32_t max_queue; /* work requests of a queue */
 	uint32_t max_inline;
+	int has_peer_module; /* addresses of a device's memory are registered as the process's are */
 };
 
 struct verbs_standin {
@@ -57,6 +59,9 @@ struct verbs_standin {
 	/* Sends of this process that nobody answers fail as if all retries were used up. */
 	void (*lose_patience)(void);
 	void (*set_adapter)(const struct verbs_adapter *adapter);
+	/* Where the process has the bytes of memory of a device; registered as a DMA-BUF. NULL: there is no device. */
+	void (*set_device_memory)(void *(*find)(unsigned long long address,
+						size_t bytes));
 	/* Objects of this process that exist. */
 	size_t (*live)(void);
 	/* Messages that found no receive, keys that were wrong, requests beyond a queue's depth: in this process. */

@@ -44,6 +44,14 @@ static CUresult free_memory(const struct dtc_cuda_driver *driver,
 	return driver->MemFree((CUdeviceptr)(uintptr_t)memory->base);
 }
 
+static CUresult export_memory(const struct dtc_cuda_driver *driver,
+			      struct dtc_slab_memory *memory)
+{
+	return driver->MemGetHandleForAddressRange(
+		&memory->fd, (CUdeviceptr)(uintptr_t)memory->base, memory->bytes,
+		CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+}
+
 static CUresult call_in(struct dtc_cuda_context *context, make_fn *make,
 			struct dtc_slab_memory *memory)
 {
@@ -91,6 +99,11 @@ int dtc_cuda_slab_pin(struct dtconv_context *context, struct dtc_slab_memory *me
 int dtc_cuda_slab_allocate(struct dtconv_context *context, struct dtc_slab_memory *memory)
 {
 	return make_slab(context, allocate_memory, memory);
+}
+
+int dtc_cuda_slab_export(struct dtconv_context *context, struct dtc_slab_memory *memory)
+{
+	return make_slab(context, export_memory, memory);
 }
 
 bool dtc_cuda_slab_undo(struct dtc_slab_memory *memory)

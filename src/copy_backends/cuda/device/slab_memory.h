@@ -13,6 +13,7 @@ struct dtconv_context;
 int dtc_cuda_slab_pin(struct dtconv_context *context, struct dtc_slab_memory *memory);
 int dtc_cuda_slab_allocate(struct dtconv_context *context,
 			   struct dtc_slab_memory *memory);
+int dtc_cuda_slab_export(struct dtconv_context *context, struct dtc_slab_memory *memory);
 bool dtc_cuda_slab_undo(struct dtc_slab_memory *memory);
 bool dtc_cuda_slab_hand_over(const struct dtc_slab_memory *memory,
 			     void (*run)(void *owned), void *owned);
