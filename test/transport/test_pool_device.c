@@ -5,9 +5,11 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "process.h"
 #include "registrar.h"
@@ -267,6 +269,56 @@ START_TEST(device_pools_may_be_shared)
 }
 END_TEST
 
+/* What exporting a slab has answered. */
+static int exported;
+
+/* Drivers of some devices export nothing: that is said, and the slab is good all the same. */
+static int export_slab(void *arg, const struct dtconv_slab *slab, void **handle)
+{
+	int fd = -1;
+
+	(void)arg, (void)handle;
+	exported = dtconv_slab_dma_buf(fixture_context, slab, &fd);
+	if (exported)
+		return 0;
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	return 0;
+}
+
+static void keep_slab(void *arg, const struct dtconv_slab *slab, void *handle)
+{
+	(void)arg, (void)slab, (void)handle;
+}
+
+START_TEST(registrars_get_slabs_of_devices_as_dma_bufs)
+{
+	const struct dtconv_registrar registrar = { .name = "an adapter",
+						    .reg = export_slab,
+						    .dereg = keep_slab };
+	const struct dtconv_pool_params params = { .struct_size = sizeof(params),
+						   .kind = DTCONV_MEMORY_DEVICE,
+						   .flags = DTCONV_POOL_SHARED,
+						   .fragment_bytes = 2048,
+						   .slab_bytes = 4096,
+						   .registrars = &registrar,
+						   .registrar_count = 1 };
+	const bool refuses = gpu.standin && _i;
+	struct dtconv_pool *pool;
+
+	if (refuses)
+		gpu.standin->set(STANDIN_DMA_BUF, 0);
+	fixture_ok(dtconv_pool_create(fixture_context, &params, &pool));
+	if (gpu.standin)
+		ck_assert_int_eq(exported, refuses ? DTCONV_ERR_BACKEND : 0);
+	printf("slabs of a device as DMA-BUFs: %s\n",
+	       exported ? fixture_error() : "exported");
+	fixture_ok(dtconv_pool_destroy(pool));
+	if (refuses)
+		gpu.standin->set(STANDIN_DMA_BUF, 1);
+}
+END_TEST
+
 /* Case: the call that the driver refuses. */
 START_TEST(a_shared_slab_that_fails_leaves_nothing)
 {
@@ -385,6 +437,7 @@ int main(void)
 	tcase_add_test(tcase, a_refusal_is_said_once);
 	tcase_add_test(tcase, device_pools_are_device_memory);
 	tcase_add_test(tcase, device_pools_may_be_shared);
+	tcase_add_loop_test(tcase, registrars_get_slabs_of_devices_as_dma_bufs, 0, 2);
 	tcase_add_loop_test(tcase, a_shared_slab_that_fails_leaves_nothing, 0, 8);
 	tcase_add_test(tcase, shrinking_and_destroying_do_not_wait_for_the_device);
 	tcase_add_loop_test(tcase, memory_that_the_driver_keeps_stays_mapped, 0, 2);
