@@ -7,11 +7,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <dtconv/dtconv.h>
 
 #include "support/gpu.h"
+#include "support/times.h"
 
 #define ROUNDS 51
 #define BYTES  ((size_t)64 << 20)
@@ -19,21 +19,6 @@
 static struct dtconv_context *context;
 static struct dtconv_segment *segment;
 static double times[ROUNDS];
-
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void must(int status, const char *what)
 {
@@ -46,13 +31,12 @@ static void must(int status, const char *what)
 static void print_median(const char *what, void (*run)(void))
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		const double begun = now_us();
+		const double begun = times_now_us();
 
 		run();
-		times[i] = now_us() - begun;
+		times[i] = times_now_us() - begun;
 	}
-	qsort(times, ROUNDS, sizeof(times[0]), compare);
-	printf("%-60s %9.1f\n", what, times[ROUNDS / 2]);
+	printf("%-60s %9.1f\n", what, times_median(times, ROUNDS));
 }
 
 /* ---- what is measured -------------------------------------------------------------------- */

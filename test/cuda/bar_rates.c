@@ -18,6 +18,7 @@
 #include "datatype/type.h"
 #include "support/gpu.h"
 #include "support/standin_load.h"
+#include "support/times.h"
 
 #define ROUNDS 201
 #define MEMORY ((size_t)2 << 20)
@@ -146,13 +147,6 @@ static void measure_beside_kernel(struct bench *bench, const struct dtconv_type 
 
 /* ---- times --------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median_ns(const struct bench *bench, const struct dtc_backend_ops *way,
 			const struct dtconv_type *type, enum dtc_direction direction)
 {
@@ -164,8 +158,7 @@ static double median_ns(const struct bench *bench, const struct dtc_backend_ops 
 		move(bench, way, type, direction);
 		times[i] = (double)(now_ns() - begin);
 	}
-	qsort(times, ROUNDS, sizeof(times[0]), compare);
-	return times[ROUNDS / 2];
+	return times_median(times, ROUNDS);
 }
 
 static struct dtconv_type *make_type(const struct bench *bench, size_t layout,

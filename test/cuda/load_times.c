@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <dtconv/dtconv.h>
 
@@ -18,6 +17,7 @@
 #include "kernels/images/images.h"
 #include "kernels/launch/launch.h"
 #include "support/gpu.h"
+#include "support/times.h"
 
 #define ROUNDS 21
 
@@ -26,28 +26,13 @@ struct times {
 	double us[ROUNDS]; /* the first one is cold */
 };
 
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void print_times(struct times *times, size_t bytes)
 {
 	double first = times->us[0];
 
-	qsort(times->us, ROUNDS, sizeof(times->us[0]), compare);
+	const double median = times_median(times->us, ROUNDS);
 	printf("%-36s %9zu %10.1f %10.1f %10.1f\n", times->name, bytes, first,
-	       times->us[0], times->us[ROUNDS / 2]);
+	       times->us[0], median);
 }
 
 static void must(int status, const char *what)
@@ -96,10 +81,10 @@ static void time_loads(const char *name, const void *data, size_t bytes,
 	struct times times = { .name = name };
 
 	for (size_t i = 0; i < ROUNDS; i++) {
-		double begin = now_us();
+		double begin = times_now_us();
 
 		load(data, functions);
-		times.us[i] = now_us() - begin;
+		times.us[i] = times_now_us() - begin;
 	}
 	print_times(&times, bytes);
 }
@@ -128,11 +113,11 @@ static void time_file(const char *path)
 static double time_pack(struct dtconv_type *type, const struct arena *from,
 			const struct arena *to)
 {
-	double begin = now_us();
+	double begin = times_now_us();
 
 	must(dtconv_pack(type, 1, from->memory, to->memory, to->bytes, NULL),
 	     "dtconv_pack");
-	return now_us() - begin;
+	return times_now_us() - begin;
 }
 
 /* One type needs nothing on the device, the other one its program. */
@@ -155,10 +140,10 @@ static void time_packs(const char *text, bool prepared)
 		must(dtconv_type_parse(context, text, strlen(text), &type),
 		     "dtconv_type_parse");
 		must(dtconv_type_commit(type), "dtconv_type_commit");
-		double begin = now_us();
+		double begin = times_now_us();
 		if (prepared)
 			must(dtconv_prepare(context, 0, type, 1, NULL), "dtconv_prepare");
-		preparations.us[i] = now_us() - begin;
+		preparations.us[i] = times_now_us() - begin;
 		firsts.us[i] = time_pack(type, &from, &to);
 		seconds.us[i] = time_pack(type, &from, &to);
 		dtconv_type_unref(type);

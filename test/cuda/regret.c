@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <dtconv/dtconv.h>
 
@@ -22,6 +21,7 @@
 #include "datatype/type.h"
 #include "support/choices.h"
 #include "support/gpu.h"
+#include "support/times.h"
 
 #define CASES      2000
 #define MEAN_AIM   1.10
@@ -60,14 +60,6 @@ struct outcome {
 	size_t user, packed;
 	bool pack;
 };
-
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
 
 /* ---- layouts --------------------------------------------------------------------------- */
 
@@ -152,20 +144,13 @@ static double time_move(const struct bench *bench, const struct outcome *outcome
 							.backends = backends };
 	unsigned char *user = bench->user[outcome->user].memory;
 	unsigned char *packed = bench->packed[outcome->packed].memory;
-	double begin = now_us();
+	double begin = times_now_us();
 	int status = outcome->pack ? dtconv_pack_with(type, 1, user, packed,
 						      outcome->bytes, &params, NULL)
 				   : dtconv_unpack_with(type, 1, user, packed,
 							outcome->bytes, &params, NULL);
 
-	return status ? -1 : now_us() - begin;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return status ? -1 : times_now_us() - begin;
 }
 
 static struct dtc_question question_of(const struct outcome *outcome,
@@ -236,8 +221,7 @@ static bool time_candidates(const struct bench *bench, struct outcome *outcome,
 		}
 	outcome->best_us = 1e300;
 	for (size_t i = 0; i < count; i++) {
-		qsort(times[i], ROUNDS, sizeof(times[i][0]), compare);
-		double us = times[i][ROUNDS / 2];
+		double us = times_median(times[i], ROUNDS);
 
 		if (us < outcome->best_us) {
 			outcome->best_us = us;
@@ -340,8 +324,8 @@ int main(int argc, char **argv)
 		arena_open(&bench.user[i], arena_kinds[i], SPAN_BYTES);
 		arena_open(&bench.packed[i], arena_kinds[i], MOST_BYTES);
 	}
-	double end = now_us() + SECONDS * 1e6;
-	for (size_t tries = 0; tries < 2 * most && count < most && now_us() < end;
+	double end = times_now_us() + SECONDS * 1e6;
+	for (size_t tries = 0; tries < 2 * most && count < most && times_now_us() < end;
 	     tries++)
 		count += run_case(&bench, &outcomes[count]);
 	bool reached = report(outcomes, count);

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "support/gpu.h"
+#include "support/times.h"
 
 #define ROUNDS 31
 #define DEPTH  4
@@ -93,37 +93,21 @@ static void run_message(struct ring *ring, size_t bytes, size_t fragment)
 	}
 }
 
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Microseconds; @fragment 0: the stages. */
 static double median_us(struct ring *ring, size_t bytes, size_t fragment)
 {
 	double times[ROUNDS];
 
 	for (int i = -4; i < ROUNDS; i++) {
-		double begin = now_us();
+		double begin = times_now_us();
 
 		if (fragment)
 			run_message(ring, bytes, fragment);
 		else
 			run_stages(ring, bytes);
-		times[i < 0 ? 0 : i] = now_us() - begin;
+		times[i < 0 ? 0 : i] = times_now_us() - begin;
 	}
-	qsort(times, ROUNDS, sizeof(times[0]), compare);
-	return times[ROUNDS / 2];
+	return times_median(times, ROUNDS);
 }
 
 static void measure(struct ring *ring, size_t bytes)
