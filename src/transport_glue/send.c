@@ -354,8 +354,8 @@ static size_t plan_device_bytes(const struct dtconv_send *send,
 	const size_t room = dtc_pool_fragment_bytes(pool);
 	const bool by_link = dtc_pool_kind(pool) == DTCONV_MEMORY_DEVICE;
 	const size_t gap = send->fragment_bytes * (by_link ? LINK_RATE : 1);
-	const size_t each = dtc_divide_up(bytes, root_of(bytes / gap));
-	const size_t cut = dtc_divide_up(each, send->cut) * send->cut;
+	const size_t each = (size_t)dtc_divide_up(bytes, root_of(bytes / gap));
+	const size_t cut = (size_t)dtc_divide_up(each, send->cut) * send->cut;
 
 	return DTC_MAX(DTC_MIN(cut, room - room % send->cut), send->fragment_bytes);
 }
