@@ -576,7 +576,7 @@ static struct dtconv_pool_params pool_of(enum dtconv_memory_kind kind, size_t ro
 					    .slab_bytes = 16 << 20 };
 }
 
-/* The first one stays short where nobody has said that the memory is a device's. */
+/* Where the memory kind is not declared, the first fragment is short. */
 START_TEST(fragments_of_a_device_are_as_long_as_the_message_asks)
 {
 	static const struct {

@@ -12,32 +12,13 @@
 
 #include <dtconv/ucx.h>
 
+#include "device_message.h"
 #include "exchange.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
 #include "ucx_faults.h"
 
-/* More than any of these tests needs. */
-#define PATIENCE 1000000
-
-/* Of 8 bytes each, with 8 between two. */
-#define BLOCKS 3000
-#define USER   ((size_t)BLOCKS * 16)
-
 static struct party parties[2];
-
-struct seen {
-	int calls, status;
-};
-
-static void see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	(void)moved;
-	seen->calls++;
-	seen->status = status;
-}
 
 /* Where staging memory is. */
 static enum dtconv_memory_kind staging;
@@ -61,45 +42,6 @@ static int open_end(struct party *party, int socket)
 	return dtconv_channel_open(party->engine, socket, &params, &party->channel);
 }
 
-static void progress_both(void)
-{
-	(void)party_progress(&parties[0]);
-	(void)party_progress(&parties[1]);
-}
-
-/* Which ends are on the device. The channels are open. */
-static void pass_message(bool is_from_device, bool is_to_device)
-{
-	static unsigned char bytes[USER], seen_bytes[USER];
-	struct dtconv_type *type = fixture_type("vector(3000, 1, 2, double)");
-	struct seen sent = { 0 }, received = { 0 };
-	struct arena from, to;
-
-	for (size_t i = 0; i < USER; i++)
-		bytes[i] = (unsigned char)(i * 7 + i / 251);
-	arena_open(&from, is_from_device ? ARENA_DEVICE : ARENA_HOST, USER);
-	arena_open(&to, is_to_device ? ARENA_DEVICE : ARENA_HOST, USER);
-	arena_write(&from, 0, bytes, USER);
-	memset(seen_bytes, 0, USER);
-	arena_write(&to, 0, seen_bytes, USER);
-	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, type, 1, to.memory, see,
-				       &received));
-	fixture_ok(dtconv_channel_send(parties[0].channel, 1, type, 1, from.memory, see,
-				       &sent));
-	for (int i = 0; !sent.calls || !received.calls; i++) {
-		ck_assert_int_lt(i, PATIENCE);
-		progress_both();
-	}
-	ck_assert_int_eq(sent.status, 0);
-	ck_assert_int_eq(received.status, 0);
-	arena_read(&to, 0, seen_bytes, USER);
-	for (size_t i = 0; i < USER; i++)
-		ck_assert_uint_eq(seen_bytes[i], i % 16 < 8 ? bytes[i] : 0);
-	arena_close(&from);
-	arena_close(&to);
-	dtconv_type_unref(type);
-}
-
 /* The same, and whether the driver registers what end 1 has. */
 static void pass(bool is_from_device, bool is_to_device, bool is_registered)
 {
@@ -112,10 +54,11 @@ static void pass(bool is_from_device, bool is_to_device, bool is_registered)
 	if (!is_registered)
 		gpu.standin->inject("cuMemHostRegister", 1, CUDA_ERROR_OUT_OF_MEMORY);
 	fixture_ok(open_end(&parties[1], sockets[1]));
-	pass_message(is_from_device, is_to_device);
+	device_message_pass(parties, is_from_device, is_to_device);
 	if (is_registered) {
 		ck_assert(party_query(&parties[1]).peer_is_pinned);
-		ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], BLOCKS * 8 / 4096);
+		ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE],
+				  DEVICE_MESSAGE_BYTES / 4096);
 		ck_assert_uint_eq(ucx_faults.released, 0);
 	} else {
 		ck_assert_uint_ge(ucx_faults.released, 1);
@@ -166,12 +109,13 @@ START_TEST(staging_memory_may_be_a_device_s)
 	}
 	fixture_ok(status);
 	fixture_ok(open_end(&parties[1], sockets[1]));
-	pass_message(_i & 1, _i & 2);
+	device_message_pass(parties, _i & 1, _i & 2);
 	ck_assert(party_query(&parties[1]).peer_is_pinned);
-	ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], BLOCKS * 8 / 4096);
+	ck_assert_uint_ge(ucx_faults.calls[UCX_RECEIVE], DEVICE_MESSAGE_BYTES / 4096);
 	/* Each fragment is sent from a device and received by one. */
 	if (gpu.standin)
-		ck_assert_uint_ge(ucx_faults.on_devices, 2 + 2 * (BLOCKS * 8 / 4096));
+		ck_assert_uint_ge(ucx_faults.on_devices,
+				  2 + 2 * (DEVICE_MESSAGE_BYTES / 4096));
 	party_close(&parties[0]);
 	party_close(&parties[1]);
 }

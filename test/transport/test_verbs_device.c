@@ -13,17 +13,11 @@
 #include <dtconv/verbs.h>
 
 #include "bed_verbs.h"
+#include "device_message.h"
 #include "exchange.h"
 #include "process.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
-
-/* More than any of these tests needs. */
-#define PATIENCE 200000
-
-/* Of 8 bytes each, with 8 between two. */
-#define BLOCKS 3000
-#define USER   ((size_t)BLOCKS * 16)
 
 static const struct verbs_standin *standin;
 static struct party parties[2];
@@ -37,19 +31,6 @@ static void hear(void *arg, enum dtconv_log_level level, const char *file, int l
 {
 	(void)arg, (void)level, (void)file, (void)line;
 	strncat(said, text, sizeof(said) - strlen(said) - 1);
-}
-
-struct seen {
-	int calls, status;
-};
-
-static void see(void *arg, int status, size_t moved)
-{
-	struct seen *seen = arg;
-
-	(void)moved;
-	seen->calls++;
-	seen->status = status;
 }
 
 static void reset(void)
@@ -106,48 +87,13 @@ static void close_ends(void)
 	finish();
 }
 
-/* Which ends are on the device. */
-static void pass_message(bool is_from_device, bool is_to_device)
-{
-	static unsigned char bytes[USER], got[USER];
-	struct dtconv_type *type = fixture_type_in(context, "vector(3000, 1, 2, double)");
-	struct seen sent = { 0 }, received = { 0 };
-	struct arena from, to;
-
-	for (size_t i = 0; i < USER; i++)
-		bytes[i] = (unsigned char)(i * 7 + i / 251);
-	arena_open(&from, is_from_device ? ARENA_DEVICE : ARENA_HOST, USER);
-	arena_open(&to, is_to_device ? ARENA_DEVICE : ARENA_HOST, USER);
-	arena_write(&from, 0, bytes, USER);
-	memset(got, 0, USER);
-	arena_write(&to, 0, got, USER);
-	fixture_ok(dtconv_channel_recv(parties[1].channel, 1, type, 1, to.memory, see,
-				       &received));
-	fixture_ok(dtconv_channel_send(parties[0].channel, 1, type, 1, from.memory, see,
-				       &sent));
-	for (int i = 0; !sent.calls || !received.calls; i++) {
-		ck_assert_int_lt(i, PATIENCE);
-		(void)party_progress(&parties[0]);
-		(void)party_progress(&parties[1]);
-		bed_pause();
-	}
-	fixture_ok(sent.status);
-	fixture_ok(received.status);
-	arena_read(&to, 0, got, USER);
-	for (size_t i = 0; i < USER; i++)
-		ck_assert_uint_eq(got[i], i % 16 < 8 ? bytes[i] : 0);
-	arena_close(&from);
-	arena_close(&to);
-	dtconv_type_unref(type);
-}
-
 /* ---- messages -------------------------------------------------------------------------------- */
 
 START_TEST(fragments_go_from_device_to_device)
 {
 	reset();
 	open_ends();
-	pass_message(_i & 1, _i & 2);
+	device_message_pass(parties, _i & 1, _i & 2);
 	ck_assert(party_query(&parties[1]).peer_is_pinned);
 	/* The slab of each end; headers are the host's. */
 	ck_assert_uint_eq(standin->calls(VERBS_REG_DMABUF), 2);
@@ -162,7 +108,7 @@ START_TEST(a_peer_module_does_where_no_dma_buf_is_taken)
 	standin->set_adapter(&(struct verbs_adapter){ .has_peer_module = 1 });
 	standin->refuse(VERBS_REG_DMABUF, 0, EOPNOTSUPP);
 	open_ends();
-	pass_message(true, true);
+	device_message_pass(parties, true, true);
 	ck_assert_uint_eq(standin->calls(VERBS_REG_MR), 4);
 	close_ends();
 }

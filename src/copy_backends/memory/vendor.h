@@ -56,8 +56,8 @@ struct dtc_vendor_ops {
 	int (*export_slab)(struct dtconv_context *context,
 			   struct dtc_slab_memory *memory);
 	/*
-	 * Undo pinning or allocation; may block until the device is idle. False: the device context is gone, and no call was made in
-	 * it, or the driver refused.
+	 * Undo pinning or allocation; may block until the device is idle. False: the device context is gone, and no call
+	 * was made in it, or the driver refused.
 	 */
 	bool (*undo_slab)(struct dtc_slab_memory *memory);
 	/* Have a thread of the vendor's run @run, and free @owned after it; false if that is not possible. */
