@@ -184,20 +184,26 @@ START_TEST(it_is_there_before_other_kernels)
 }
 END_TEST
 
+static void pack_in_callers_stream(struct job *job)
+{
+	CUstream stream = gpu_stream();
+	struct dtconv_convertor_params params = fixture_in_stream(stream);
+
+	job_fill(job, 3);
+	fixture_ok(dtconv_pack_with(job->type, 1, job->user.memory, job->packed.memory,
+				    job->bytes, &params, NULL));
+	job_check(job);
+	MUST(StreamDestroy(stream));
+}
+
 START_TEST(jobs_of_the_callers_stream_are_launched_in_it)
 {
 	struct job job;
 
 	open_settled(&job);
-	CUstream stream = gpu_stream();
-	struct dtconv_convertor_params params = fixture_in_stream(stream);
 	uint64_t before = fixture_counters().resident_jobs;
-	job_fill(&job, 3);
-	fixture_ok(dtconv_pack_with(job.type, 1, job.user.memory, job.packed.memory,
-				    job.bytes, &params, NULL));
-	job_check(&job);
+	pack_in_callers_stream(&job);
 	ck_assert_uint_eq(fixture_counters().resident_jobs, before);
-	MUST(StreamDestroy(stream));
 	job_close(&job);
 }
 END_TEST
@@ -575,6 +581,20 @@ START_TEST(a_graph_is_launched_again_before_it_is_done)
 }
 END_TEST
 
+/* A graph runs once at a time, so what is behind the caller's work would hold up all others. */
+START_TEST(jobs_of_the_callers_stream_go_without_a_graph)
+{
+	struct job job;
+
+	job_open(&job, VECTOR, 1, ARENA_DEVICE, ARENA_DEVICE);
+	settle_graph(&job);
+	uint64_t before = fixture_counters().graph_launches;
+	pack_in_callers_stream(&job);
+	ck_assert_uint_eq(fixture_counters().graph_launches, before);
+	job_close(&job);
+}
+END_TEST
+
 START_TEST(threads_share_graphs)
 {
 	struct job own[THREADS];
@@ -704,6 +724,7 @@ int main(void)
 	tcase_add_loop_test(graphs, kernels_are_launched_in_graphs, 0,
 			    sizeof(shapes) / sizeof(shapes[0]));
 	tcase_add_test(graphs, a_graph_is_launched_again_before_it_is_done);
+	tcase_add_test(graphs, jobs_of_the_callers_stream_go_without_a_graph);
 	tcase_add_test(graphs, threads_share_graphs);
 	tcase_add_loop_test(graphs, what_a_graph_refuses_is_launched_without, 0, 2);
 	tcase_add_loop_test(graphs, without_graphs_jobs_are_launched, 0, 3);

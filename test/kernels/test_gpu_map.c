@@ -222,6 +222,10 @@ static const struct {
 	  4, 27, 1, true, true },
 	{ "struct([1, 1], [0, 800], [vector(9, 1, 2, double), vector(7, 1, 3, int)])", 4,
 	  25, 1, true, true },
+	/* The step back is longer than a signed number of 32 bits. */
+	{ "hindexed_block(1, [0, 3, 7, 1610612736, 1610612739, -1610612736, -1610612733, "
+	  "-1610612729, -1610612720], byte)",
+	  1, 9, 1, false, true },
 };
 
 START_TEST(forms_say_what_a_map_is_like)

@@ -518,6 +518,31 @@ START_TEST(a_stretch_looks_at_its_own_entries)
 }
 END_TEST
 
+/* Words of several thread blocks, of which the first and the last one are moved in part: the bytes around stay. */
+START_TEST(only_the_stretch_is_moved)
+{
+	const uint64_t begin = 7, end = 40005;
+	struct choices choices = fixture_choices(47);
+
+	use_job(&(struct dtc_gpu_pages_job){
+		.list = { .pool_pages = 12, .page_bytes = 4096, .page_stride = 4096 },
+		.layer_count = 1,
+		.part_count = 1,
+		.plane_bytes = 12 * 4096 });
+	choose_table(&choices, &from);
+	fill(&choices);
+	launch(pool, 0, begin, end, DTC_PACK);
+	for (uint64_t at = 0; at < job.plane_bytes; at++)
+		ck_assert_uint_eq(packed[at], at < begin || at >= end
+						      ? GUARD
+						      : pool[place_of(&from, at)]);
+	launch(other, 0, begin, end, DTC_UNPACK);
+	for (uint64_t at = begin; at < end; at++)
+		expected[place_of(&from, at)] = packed[at];
+	ck_assert(!memcmp(expected, other, POOL));
+}
+END_TEST
+
 START_TEST(without_a_word_for_faults_bad_pages_are_left_out)
 {
 	static struct dtc_gpu_launch planned;
@@ -720,6 +745,7 @@ int main(void)
 		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
 	tcase_add_test(lists, numbers_out_of_range_of_either_list_are_reported);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
+	tcase_add_test(lists, only_the_stretch_is_moved);
 	tcase_add_test(lists, negative_numbers_are_out_of_range_in_any_pool);
 	tcase_add_test(lists, without_a_word_for_faults_bad_pages_are_left_out);
 	TCase *large = fixture_case(suite, "large", 60);
