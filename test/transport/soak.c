@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <dtconv/dtconv.h>
 
@@ -34,6 +35,8 @@
 #define POOLS      5
 #define EPOCH      400
 #define PATIENCE   400000
+/* An operation that has had so many turns waits for a thread, which needs the processor. */
+#define QUICK_TURNS 4000
 #define MEMORY_MAX ((size_t)1 << 17)
 
 struct counts {
@@ -42,6 +45,7 @@ struct counts {
 
 static struct {
 	uint64_t seed, epoch;
+	size_t faults; /* of the epoch */
 	bool on_device;
 	struct counts counts;
 } soak = { .seed = 1 };
@@ -57,8 +61,9 @@ __attribute__((format(printf, 2, 3))) static void must(bool holds, const char *f
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	printf("\nreplay: soak --seed %" PRIu64 " --operations %d%s\n",
-	       soak.seed + soak.epoch, EPOCH, soak.on_device ? " --device" : "");
+	printf("\nreplay: soak --seed %" PRIu64 " --operations %d --faults %zu%s\n",
+	       soak.seed + soak.epoch, EPOCH, soak.faults,
+	       soak.on_device ? " --device" : "");
 	fflush(stdout);
 	_Exit(1);
 }
@@ -511,15 +516,34 @@ static void relent(struct world *world)
 #endif
 }
 
+static void must_be_expected(const struct world *world, const struct lane *lane)
+{
+	const struct message *message = lane->message;
+	size_t wrong = 0, untouched = 0, first = 0;
+
+	for (size_t i = message->stage.memory_bytes; i-- > 0;)
+		if (lane->seen[i] != message->expected[i]) {
+			wrong++;
+			untouched += lane->seen[i] == message->blank[i];
+			first = i;
+		}
+	must(!wrong,
+	     "%zu wrong bytes, of which %zu are as before, from byte %zu of %zu on: send %d, "
+	     "%zu fragments in %zu parts, fault %d, pool of a device %d, struck %d",
+	     wrong, untouched, first, message->stage.memory_bytes, lane->send_status,
+	     lane->link.emitted, lane->link.parts, (int)lane->fault,
+	     lane->pool->is_device, world->is_struck);
+}
+
 /* Every byte is as before or as expected. */
-static void check_bytes(struct lane *lane)
+static void check_bytes(const struct world *world, struct lane *lane)
 {
 	const struct message *message = lane->message;
 	const size_t bytes = message->stage.memory_bytes;
 
 	copy_out(lane, bytes);
 	if (!lane->recv_status) {
-		must(!memcmp(lane->seen, message->expected, bytes), "wrong bytes");
+		must_be_expected(world, lane);
 		return;
 	}
 	for (size_t i = 0; i < bytes; i++)
@@ -560,7 +584,7 @@ static void finish(const struct world *world, struct lane *lane)
 		     world->is_struck,
 	     "failed with %d and %d without a fault", lane->send_status,
 	     lane->recv_status);
-	check_bytes(lane);
+	check_bytes(world, lane);
 	check_pool(lane->pool);
 	soak.counts.operations++;
 	soak.counts.failed += lane->send_status || lane->recv_status;
@@ -571,6 +595,13 @@ static void finish(const struct world *world, struct lane *lane)
 
 /* ---- an epoch ---------------------------------------------------------------------------- */
 
+static void give_way(void)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+
+	nanosleep(&nap, NULL);
+}
+
 static void tick_lane(struct world *world, struct lane *lane, size_t worked)
 {
 	if (!lane->is_busy) {
@@ -580,6 +611,8 @@ static void tick_lane(struct world *world, struct lane *lane, size_t worked)
 	}
 	if (lane->ticks++ == lane->fault_at)
 		strike(world, lane);
+	if (lane->ticks > QUICK_TURNS)
+		give_way();
 	must(lane->ticks < PATIENCE, "an operation does not end: sent %d, received %d",
 	     lane->sent, lane->received);
 	(void)loopback_poll(&lane->link, 1 + choose(&world->choices, 4));
@@ -626,6 +659,7 @@ static void run_epoch(uint64_t epoch, size_t operations, size_t faults)
 	size_t worked;
 
 	soak.epoch = epoch;
+	soak.faults = faults;
 #ifdef SOAK_DEVICE
 	if (soak.on_device)
 		gpu_open();
