@@ -55,7 +55,8 @@ struct dtconv_send;
  * nothing new from then on, and its `done` is called when all of its fragments are back:
  * a device may still write to a fragment and a network may still read it. So a network that
  * has lost its peer must call dtconv_fragment_sent() for every fragment that it has taken.
- * Cancelling and timeouts do not change that.
+ * Cancelling and timeouts do not change that. Only a device whose context is lost may still
+ * write to the user's memory afterwards, as it may to its fragments (see pool.h).
  *
  * **Threads.** All functions may be called by any thread, except those that the description
  * restricts. The convertor of an operation belongs to the operation until `done`.
