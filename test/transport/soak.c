@@ -35,9 +35,10 @@
 #define POOLS      5
 #define EPOCH      400
 #define PATIENCE   400000
-/* An operation that has had so many turns waits for a thread, which needs the processor. */
-#define QUICK_TURNS 4000
 #define MEMORY_MAX ((size_t)1 << 17)
+
+/* An operation that has had so many turns waits for another thread, which needs the processor. */
+#define QUICK_TURNS 4000
 
 struct counts {
 	uint64_t operations, faults, failed, fragments, parts;
@@ -276,25 +277,28 @@ static void close_memory(struct lane *lane)
 	free(lane->target);
 }
 
-#ifdef SOAK_DEVICE
 /*
- * To the library a device is lost whose driver fails when it is asked for a job's end. This one goes on, and may yet write to
- * the target of an operation that has failed.
+ * Make the lane's memory ready for its next operation. To the library a device is lost whose driver fails when it is asked for
+ * a job's end. The stand-in goes on, and may yet write to the target of the lane's last operation, if that has failed.
  */
-static void settle_device(const struct lane *lane)
+static void settle(const struct lane *lane)
 {
+#ifdef SOAK_DEVICE
+	if (!soak.on_device)
+		return;
 	/* Faults are for the library's calls. */
 	gpu.standin->inject_clear();
 	if (lane->send_status || lane->recv_status)
 		MUST(CtxSynchronize());
-}
+#else
+	(void)lane;
 #endif
+}
 
 static void copy_in(struct lane *lane, unsigned side, const void *bytes, size_t length)
 {
 #ifdef SOAK_DEVICE
 	if (soak.on_device) {
-		settle_device(lane);
 		arena_write(&lane->arenas[side], 0, bytes, length);
 		return;
 	}
@@ -458,6 +462,7 @@ static void start(struct world *world, struct lane *lane)
 	if (!lane->pool->is_device)
 		lane->link.expected = stage->stream;
 	lane->link.bytes = stage->bytes;
+	settle(lane);
 	copy_in(lane, 0, stage->source_memory, stage->memory_bytes);
 	copy_in(lane, 1, message->blank, stage->memory_bytes);
 	must(!dtconv_convertor_rebind_pack(
