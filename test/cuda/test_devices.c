@@ -966,7 +966,15 @@ static void unmap(CUdeviceptr base)
 	MUST(MemAddressFree(base, MAPPED));
 }
 
-/* Case: which devices have access to the mapping that is packed memory. */
+static int device_of(const void *memory)
+{
+	struct dtconv_memory_attr attr = { .struct_size = sizeof(attr) };
+
+	fixture_ok(dtconv_memory_query(fixture_context, memory, &attr));
+	return attr.device;
+}
+
+/* Case: which devices have access to the mapping that is packed memory. Its own device's comes first. */
 START_TEST(mapped_memory_of_another_device)
 {
 	const unsigned mask = (unsigned)_i + 1;
@@ -978,6 +986,7 @@ START_TEST(mapped_memory_of_another_device)
 	CUdeviceptr base = map_on_1(MAPPED, mask);
 	struct arena own = scene.packed;
 	scene.packed.memory = (unsigned char *)(uintptr_t)base;
+	ck_assert_int_eq(device_of(scene.packed.memory), mask & 2 ? 1 : 0);
 	uint64_t before = launches();
 	move(&scene, true, scene.stage.bytes, NULL);
 	check_packed_by(&scene, !(mask & 1));
