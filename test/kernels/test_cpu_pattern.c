@@ -269,6 +269,18 @@ START_TEST(lines_past_the_caches_may_be_none)
 }
 END_TEST
 
+/* Some processors fetch the lines that are written there. */
+START_TEST(patterns_longer_than_the_first_cache_are_moved)
+{
+	for (uint32_t bytes = 4; bytes <= 16; bytes += 4) {
+		const struct dtc_short_run run = { 0, bytes };
+
+		check(&run, 1, bytes == 12 ? 16 : 2 * (ptrdiff_t)bytes,
+		      (45 << 10) / (3 * bytes) + 7);
+	}
+}
+END_TEST
+
 static bool are_lines_streamed(void)
 {
 #if defined(__x86_64__)
@@ -344,6 +356,7 @@ int main(void)
 	tcase_add_test(patterns, every_alignment_of_both_sides_is_the_same);
 	tcase_add_test(patterns, lines_past_the_caches_are_the_same_from_any_address);
 	tcase_add_test(patterns, lines_past_the_caches_may_be_none);
+	tcase_add_test(patterns, patterns_longer_than_the_first_cache_are_moved);
 	tcase_add_test(patterns,
 		       every_second_word_is_a_pattern_past_the_caches_where_lines_are);
 	tcase_add_test(patterns, the_set_that_permutes_bytes_takes_every_second_int);

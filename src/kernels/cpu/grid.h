@@ -279,8 +279,44 @@ WORDS_GRID(2)
 WORDS_GRID(3)
 WORDS_GRID(4)
 
+#if defined(__AVX__)
+/* As dtc_copy_long does, without a call for each block. @copy is a constant. */
+DTC_INLINE void move_long(const struct dtc_grid *grid,
+			  void (*copy)(char *to, const char *from, size_t bytes))
+{
+	const struct dtc_grid_side to_strides = grid->to_strides;
+	const struct dtc_grid_side from_strides = grid->from_strides;
+
+	for (size_t i = 0; i < grid->outer; i++) {
+		char *to = grid->to + (ptrdiff_t)i * to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+			copy(to, from, grid->block);
+			to += to_strides.inner;
+			from += from_strides.inner;
+		}
+	}
+}
+#endif
+
 static void grid_of_long_blocks(const struct dtc_grid *grid)
 {
+#if defined(__AVX__)
+	const bool is_long = grid->block > DTC_BLOCK_WORDS * sizeof(dtc_word) &&
+			     grid->block < LONGER_BLOCK;
+
+#if defined(__AVX512F__)
+	if (is_long && !__builtin_cpu_is("amd")) {
+		move_long(grid, copy_lines);
+		return;
+	}
+#endif
+	if (is_long) {
+		move_long(grid, copy_half_lines);
+		return;
+	}
+#endif
 	move_grid(grid, grid->block);
 }
 

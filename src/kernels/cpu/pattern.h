@@ -184,14 +184,17 @@ static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pat
 	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
 }
 
-/*
- * Whether each round is one line of user memory outside the caches, which is prefetched.
- * Measured on Intel CPUs only.
- */
+/* Whether each round is one line of user memory. */
+static bool has_lines(const struct steps *steps)
+{
+	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE;
+}
+
+/* Whether these are outside the caches, and are prefetched. Measured on Intel CPUs only. */
 static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
-	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE &&
-	       pattern->stream == DTC_STREAM_USER && !__builtin_cpu_is("amd");
+	return has_lines(steps) && pattern->stream == DTC_STREAM_USER &&
+	       !__builtin_cpu_is("amd");
 }
 
 /* Lay out the steps of a round. False if single copies are as good. */
@@ -276,9 +279,30 @@ DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends
 }
 
 /*
- * Move rounds [first, end). When packing, only @exact rounds store exactly their own bytes; the
- * others store whole words, and the next step overwrites the excess. The steps are copied
- * first, so that they can stay in registers: @count is a constant.
+ * When packing, only @exact rounds store exactly their own bytes; the others store whole words, and
+ * the next step overwrites the excess.
+ */
+DTC_INLINE void move_round(char *user, char *packed, const struct step_ends ends[],
+			   const __m512i index[], size_t count, bool unpack, bool exact,
+			   bool halves)
+{
+#pragma GCC unroll 8
+	for (size_t j = 0; j < count; j++)
+		if (unpack)
+			unpack_step(user, packed + ends[j].packed, &ends[j], index[j],
+				    exact, halves);
+		else
+			pack_step(packed + ends[j].packed, user, &ends[j], index[j],
+				  exact, halves);
+}
+
+/* Rounds of few steps are unrolled. */
+#define UNROLLED_STEPS 3
+
+/*
+ * Move rounds [first, end). The steps are copied first, so that they can stay in registers: @count is a constant.
+ * The loops end at an address: where registers are short, compilers keep a counter in memory, which costs a third of
+ * the speed.
  */
 DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *pattern,
 			  size_t first, size_t end, size_t count, bool unpack, bool exact,
@@ -288,23 +312,22 @@ DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *p
 	const size_t packed_step = steps->packed_bytes;
 	char *user = pattern->user + (ptrdiff_t)first * user_step;
 	char *packed = pattern->packed + first * packed_step;
+	const char *const behind = pattern->packed + end * packed_step;
 	__m512i index[STEPS_MAX];
 	struct step_ends ends[STEPS_MAX];
 
+	if (first >= end)
+		return;
 	hold_steps(steps, count, index, ends);
+	if (count <= UNROLLED_STEPS) {
 #pragma GCC unroll 4
-	for (size_t i = first; i < end; i++) {
-#pragma GCC unroll 8
-		for (size_t j = 0; j < count; j++)
-			if (unpack)
-				unpack_step(user, packed + ends[j].packed, &ends[j],
-					    index[j], exact, halves);
-			else
-				pack_step(packed + ends[j].packed, user, &ends[j],
-					  index[j], exact, halves);
-		user += user_step;
-		packed += packed_step;
+		for (; packed != behind; packed += packed_step, user += user_step)
+			move_round(user, packed, ends, index, count, unpack, exact,
+				   halves);
+		return;
 	}
+	for (; packed != behind; packed += packed_step, user += user_step)
+		move_round(user, packed, ends, index, count, unpack, exact, halves);
 }
 
 DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
@@ -317,27 +340,36 @@ DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern 
 		move_each(steps, pattern, first, end, count, unpack, exact, false);
 }
 
+/* How lines are written. */
+enum line_store { STORE, STORE_FETCHED, STORE_PAST_CACHES };
+
+/* The prefetch distance of packed lines. */
+#define FETCH_PACKED_AHEAD 512
+
 /*
  * Move two rounds at a time; returns the number of rounds, an even number. They are not exact:
- * they store whole words. If they @stream, these are whole lines, by non-temporal stores.
+ * they store whole words. Past the caches these are whole lines.
  */
 DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
-		       size_t rounds, bool stream)
+		       size_t rounds, enum line_store store)
 {
 	const __m512i words = _mm512_loadu_si512(steps->step[0].index + WINDOW_BYTES);
 	const ptrdiff_t user_step = steps->user_step;
 	const size_t packed_step = 2 * steps->packed_bytes;
 	const char *user = pattern->user + steps->step[0].ends.user;
 	char *packed = pattern->packed;
+	const char *const end = packed + rounds / 2 * packed_step;
 
 #pragma GCC unroll 4
-	for (size_t i = 0; i < rounds / 2; i++) {
+	while (packed != end) {
+		if (store == STORE_FETCHED)
+			__builtin_prefetch(packed + FETCH_PACKED_AHEAD, 1);
 		__m512i first = _mm512_loadu_si512(user);
 		__m512i second = _mm512_loadu_si512(user + user_step);
 
 		__m512i both = _mm512_permutex2var_epi32(first, words, second);
 
-		if (stream)
+		if (store == STORE_PAST_CACHES)
 			_mm512_stream_si512((void *)packed, both);
 		else
 			_mm512_storeu_si512(packed, both);
@@ -347,12 +379,29 @@ DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *patt
 	return rounds / 2 * 2;
 }
 
+/*
+ * Whether both sides are in a core's second cache and not in its first. Then lines are fetched before they are
+ * written. Measured on Intel CPUs: twice as fast around 48 KiB, 4 % beyond, a tenth slower in the first cache.
+ */
+#define SECOND_CACHE_LEAST (40 << 10)
+#define SECOND_CACHE_MOST  (3 << 19)
+
+static bool is_in_second_cache(const struct dtc_pattern *pattern)
+{
+	const uint64_t period = dtc_magnitude(pattern->user_step) + pattern->packed_step;
+
+	return pattern->periods > SECOND_CACHE_LEAST / period &&
+	       pattern->periods <= SECOND_CACHE_MOST / period && !__builtin_cpu_is("amd");
+}
+
 static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
 			  size_t rounds)
 {
 	if (joins_lines(steps, pattern) && (uintptr_t)pattern->packed % DTC_CACHE_LINE == 0)
-		return join(steps, pattern, rounds, true);
-	return join(steps, pattern, rounds, false);
+		return join(steps, pattern, rounds, STORE_PAST_CACHES);
+	if (is_in_second_cache(pattern))
+		return join(steps, pattern, rounds, STORE_FETCHED);
+	return join(steps, pattern, rounds, STORE);
 }
 
 /* The prefetch distance of lines that are written in parts. */
@@ -463,7 +512,8 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 
 	if (steps->joined)
 		done = pack_joined(steps, pattern, inexact);
-	else if (fetches_lines(steps, pattern))
+	else if (unpack && (fetches_lines(steps, pattern) ||
+			    (has_lines(steps) && is_in_second_cache(pattern))))
 		done = unpack_fetched(steps, pattern, inexact);
 	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
