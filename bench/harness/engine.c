@@ -126,25 +126,35 @@ static int dtconv_calls(const struct engine *e, enum bench_op op, size_t calls,
 	return status;
 }
 
-static int dtconv_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
-		      double *ns)
+/* Makes @calls calls. @moved: the bytes of the last one. */
+typedef int (*calls_fn)(const struct engine *e, enum bench_op op, size_t calls,
+			size_t *moved);
+
+static int time_calls(struct engine *e, calls_fn make_calls, const char *prefix,
+		      enum bench_op op, size_t warm, size_t calls, double *ns)
 {
 	size_t moved = e->c->bytes;
-	int status = dtconv_calls(e, op, warm, &moved);
+	int status = make_calls(e, op, warm, &moved);
 	double start = bench_clock();
 
 	if (!status)
-		status = dtconv_calls(e, op, calls, &moved);
+		status = make_calls(e, op, calls, &moved);
 	*ns = bench_clock() - start;
 	if (status)
-		engine_problem(e, "dtconv_%s failed: %s", bench_op_name(op),
+		engine_problem(e, "%s%s failed: %s", prefix, bench_op_name(op),
 			       dtconv_strerror(status));
 	else if (moved != e->c->bytes)
-		engine_problem(e, "dtconv_%s moved %zu of %zu bytes", bench_op_name(op),
-			       moved, e->c->bytes);
+		engine_problem(e, "%s%s moved %zu of %zu bytes", prefix,
+			       bench_op_name(op), moved, e->c->bytes);
 	else
 		return 0;
 	return -1;
+}
+
+static int dtconv_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
+		      double *ns)
+{
+	return time_calls(e, dtconv_calls, "dtconv_", op, warm, calls, ns);
 }
 
 void engine_dtconv(struct engine *e, const char *name)
@@ -244,65 +254,38 @@ static void convertor_release(struct engine *e)
 	e->state = NULL;
 }
 
-static int rebind(const struct engine *e, enum bench_op op)
+/* Bound again for each stream. */
+static int rebound_calls(const struct engine *e, enum bench_op op, size_t calls,
+			 size_t *moved)
 {
 	const struct bench_case *c = e->c;
-
-	if (op == BENCH_PACK)
-		return dtconv_convertor_rebind_pack(e->state, c->type, c->count,
-						    arena_user(e->arena));
-	return dtconv_convertor_rebind_unpack(e->state, c->type, c->count,
-					      arena_user(e->arena));
-}
-
-/* A whole stream, in fragments of `fragment` bytes. */
-static int convertor_stream(const struct engine *e, enum bench_op op, size_t fragment)
-{
-	unsigned char *packed = arena_packed(e->arena);
-	int status = rebind(e, op);
-	size_t at = 0;
-
-	while (!status && at < e->c->bytes) {
-		size_t left = e->c->bytes - at;
-		size_t bytes = left < fragment ? left : fragment;
-		size_t moved = 0;
-
-		if (op == BENCH_PACK)
-			status = dtconv_convertor_pack(e->state, packed + at, bytes,
-						       &moved);
-		else
-			status = dtconv_convertor_unpack(e->state, packed + at, bytes,
-							 &moved);
-		if (!status && moved != bytes)
-			status = DTCONV_ERR_TRUNCATE;
-		at += bytes;
-	}
-	return status;
-}
-
-static int convertor_calls(struct engine *e, enum bench_op op, size_t fragment,
-			   size_t warm, size_t calls, double *ns)
-{
-	double start = 0;
+	struct dtconv_convertor *convertor = e->state;
+	void *user = arena_user(e->arena);
+	void *packed = arena_packed(e->arena);
 	int status = 0;
 
-	for (size_t i = 0; i < warm + calls && !status; i++) {
-		if (i == warm)
-			start = bench_clock();
-		status = convertor_stream(e, op, fragment);
+	for (size_t i = 0; i < calls && !status; i++) {
+		if (op == BENCH_PACK) {
+			status = dtconv_convertor_rebind_pack(convertor, c->type,
+							      c->count, user);
+			if (!status)
+				status = dtconv_convertor_pack(convertor, packed,
+							       c->bytes, moved);
+		} else {
+			status = dtconv_convertor_rebind_unpack(convertor, c->type,
+								c->count, user);
+			if (!status)
+				status = dtconv_convertor_unpack(convertor, packed,
+								 c->bytes, moved);
+		}
 	}
-	*ns = bench_clock() - start;
-	if (!status)
-		return 0;
-	engine_problem(e, "dtconv_convertor_%s failed: %s", bench_op_name(op),
-		       dtconv_strerror(status));
-	return -1;
+	return status;
 }
 
 static int convertor_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
 			 double *ns)
 {
-	return convertor_calls(e, op, e->c->bytes, warm, calls, ns);
+	return time_calls(e, rebound_calls, "dtconv_convertor_", op, warm, calls, ns);
 }
 
 void engine_convertor(struct engine *e, const char *name)
@@ -314,10 +297,56 @@ void engine_convertor(struct engine *e, const char *name)
 	engine_set_up(e, name, &ops);
 }
 
+static int rebind(const struct engine *e, enum bench_op op)
+{
+	const struct bench_case *c = e->c;
+
+	if (op == BENCH_PACK)
+		return dtconv_convertor_rebind_pack(e->state, c->type, c->count,
+						    arena_user(e->arena));
+	return dtconv_convertor_rebind_unpack(e->state, c->type, c->count,
+					      arena_user(e->arena));
+}
+
+/* A whole stream, in fragments. */
+static int move_in_fragments(const struct engine *e, enum bench_op op, size_t *moved)
+{
+	unsigned char *packed = arena_packed(e->arena);
+	int status = rebind(e, op);
+
+	*moved = 0;
+	while (!status && *moved < e->c->bytes) {
+		size_t left = e->c->bytes - *moved;
+		size_t bytes = left < e->fragment ? left : e->fragment;
+		size_t some = 0;
+
+		if (op == BENCH_PACK)
+			status = dtconv_convertor_pack(e->state, packed + *moved, bytes,
+						       &some);
+		else
+			status = dtconv_convertor_unpack(e->state, packed + *moved, bytes,
+							 &some);
+		if (!status && some != bytes)
+			status = DTCONV_ERR_TRUNCATE;
+		*moved += some;
+	}
+	return status;
+}
+
+static int fragments_calls(const struct engine *e, enum bench_op op, size_t calls,
+			   size_t *moved)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < calls && !status; i++)
+		status = move_in_fragments(e, op, moved);
+	return status;
+}
+
 static int fragments_run(struct engine *e, enum bench_op op, size_t warm, size_t calls,
 			 double *ns)
 {
-	return convertor_calls(e, op, e->fragment, warm, calls, ns);
+	return time_calls(e, fragments_calls, "dtconv_convertor_", op, warm, calls, ns);
 }
 
 void engine_fragments(struct engine *e, const char *name, size_t fragment)
