@@ -254,6 +254,23 @@ static void convertor_release(struct engine *e)
 	e->state = NULL;
 }
 
+static inline int rebind(struct dtconv_convertor *convertor, const struct bench_case *c,
+			 enum bench_op op, void *user)
+{
+	return op == BENCH_PACK
+		       ? dtconv_convertor_rebind_pack(convertor, c->type, c->count, user)
+		       : dtconv_convertor_rebind_unpack(convertor, c->type, c->count,
+							user);
+}
+
+static inline int move(struct dtconv_convertor *convertor, enum bench_op op, void *packed,
+		       size_t bytes, size_t *moved)
+{
+	return op == BENCH_PACK
+		       ? dtconv_convertor_pack(convertor, packed, bytes, moved)
+		       : dtconv_convertor_unpack(convertor, packed, bytes, moved);
+}
+
 /* Bound again for each stream. */
 static int rebound_calls(const struct engine *e, enum bench_op op, size_t calls,
 			 size_t *moved)
@@ -265,19 +282,9 @@ static int rebound_calls(const struct engine *e, enum bench_op op, size_t calls,
 	int status = 0;
 
 	for (size_t i = 0; i < calls && !status; i++) {
-		if (op == BENCH_PACK) {
-			status = dtconv_convertor_rebind_pack(convertor, c->type,
-							      c->count, user);
-			if (!status)
-				status = dtconv_convertor_pack(convertor, packed,
-							       c->bytes, moved);
-		} else {
-			status = dtconv_convertor_rebind_unpack(convertor, c->type,
-								c->count, user);
-			if (!status)
-				status = dtconv_convertor_unpack(convertor, packed,
-								 c->bytes, moved);
-		}
+		status = rebind(convertor, c, op, user);
+		if (!status)
+			status = move(convertor, op, packed, c->bytes, moved);
 	}
 	return status;
 }
@@ -297,22 +304,11 @@ void engine_convertor(struct engine *e, const char *name)
 	engine_set_up(e, name, &ops);
 }
 
-static int rebind(const struct engine *e, enum bench_op op)
-{
-	const struct bench_case *c = e->c;
-
-	if (op == BENCH_PACK)
-		return dtconv_convertor_rebind_pack(e->state, c->type, c->count,
-						    arena_user(e->arena));
-	return dtconv_convertor_rebind_unpack(e->state, c->type, c->count,
-					      arena_user(e->arena));
-}
-
 /* A whole stream, in fragments. */
 static int move_in_fragments(const struct engine *e, enum bench_op op, size_t *moved)
 {
 	unsigned char *packed = arena_packed(e->arena);
-	int status = rebind(e, op);
+	int status = rebind(e->state, e->c, op, arena_user(e->arena));
 
 	*moved = 0;
 	while (!status && *moved < e->c->bytes) {
@@ -320,12 +316,7 @@ static int move_in_fragments(const struct engine *e, enum bench_op op, size_t *m
 		size_t bytes = left < e->fragment ? left : e->fragment;
 		size_t some = 0;
 
-		if (op == BENCH_PACK)
-			status = dtconv_convertor_pack(e->state, packed + *moved, bytes,
-						       &some);
-		else
-			status = dtconv_convertor_unpack(e->state, packed + *moved, bytes,
-							 &some);
+		status = move(e->state, op, packed + *moved, bytes, &some);
 		if (!status && some != bytes)
 			status = DTCONV_ERR_TRUNCATE;
 		*moved += some;
