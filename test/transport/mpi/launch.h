@@ -10,9 +10,12 @@
 /* Whether this process is one of a job. */
 bool launch_is_job(void);
 
+/* A process of a job has passed. Call it last, behind MPI_Finalize. */
+void launch_passed(void);
+
 /*
- * Run a program as a job of so many processes with one argument; NULL: none. 0 if it succeeds. Exits with status 77 if
- * there is no mpiexec.
+ * Run a program as a job of so many processes with one argument; NULL: none. 0 if all of them have passed. Exits with
+ * status 77 if there is no mpiexec.
  */
 int launch(const char *program, const char *processes, const char *argument);
 

@@ -372,5 +372,6 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &end.rank);
 	soak(seed, messages, faulty, only);
 	MPI_Finalize();
+	launch_passed();
 	return EXIT_SUCCESS;
 }

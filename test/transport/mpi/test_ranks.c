@@ -972,5 +972,8 @@ int main(int argc, char **argv)
 	create_without_mpi();
 	if (!job.rank)
 		printf("%d cases passed with %d processes\n", run, job.size);
-	return run ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (!run)
+		return EXIT_FAILURE;
+	launch_passed();
+	return EXIT_SUCCESS;
 }

@@ -141,5 +141,6 @@ int main(int argc, char **argv)
 	MPI_Finalize();
 	if (!job.rank)
 		puts("buffers on devices went from process to process");
+	launch_passed();
 	return EXIT_SUCCESS;
 }
