@@ -16,6 +16,7 @@
 #include "support/fixture.h"
 
 #define RUNS 64
+#define UNWRITTEN 0x5a
 
 static struct moves moves;
 
@@ -63,7 +64,10 @@ static void run_known_pattern(const struct dtc_cpu_kernels *cpu, const struct mo
 	alignas(max_align_t) char room[DTC_STEPS_MAX];
 
 	pattern.periods = SIZE_MAX;
+	memset(room, UNWRITTEN, sizeof(room));
 	size_t bytes = cpu->lay_out ? cpu->lay_out(&pattern, room) : 0;
+	for (size_t i = bytes; i < sizeof(room); i++)
+		ck_assert_int_eq(room[i], UNWRITTEN);
 	if (!bytes) {
 		move_blocks(of, to, from);
 		return;
@@ -254,6 +258,46 @@ START_TEST(lines_past_the_caches_are_the_same_from_any_address)
 }
 END_TEST
 
+static void check_alignments_of(struct dtc_pattern *pattern, enum dtc_stream stream)
+{
+	pattern->stream = stream;
+	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
+		set_pattern(pattern, (enum dtc_direction)direction);
+		moves.run = run_pattern;
+		moves_check_alignments(&moves, 13);
+		moves.run = run_known_pattern;
+		moves_check_alignments(&moves, 13);
+	}
+}
+
+/* Two to five lines of the packed side are a round, or three of the user's; a run may be in two of them. */
+START_TEST(rounds_of_several_lines_are_moved_from_any_address)
+{
+	static const struct dtc_short_run runs[] = { { 4, 12 }, { 28, 8 } };
+	static const struct dtc_short_run odd[] = { { -4, 7 }, { 12, 5 } };
+	struct dtc_short_run words[RUNS], apart[RUNS / 2];
+
+	for (size_t i = 0; i < RUNS; i++)
+		words[i] = (struct dtc_short_run){ 8 * (int32_t)i, 4 };
+	/* Eight words, eight, and sixteen, which are too far apart for one store. */
+	for (size_t i = 0; i < RUNS / 2; i++)
+		apart[i] = (struct dtc_short_run){ 8 * (int32_t)i + (i < 8    ? 0
+								     : i < 16 ? 128
+									      : 192),
+						   4 };
+	struct dtc_pattern of[] = {
+		pattern_of(runs, 1, 24, 150),         pattern_of(runs, 2, 36, 130),
+		pattern_of(runs, 2, 48, 70),          pattern_of(odd, 2, 24, 90),
+		pattern_of(words, RUNS / 2, 256, 11), pattern_of(words, RUNS, 512, 7),
+		pattern_of(apart, RUNS / 2, 512, 9),
+	};
+	for (size_t i = 0; i < 2 * DTC_ARRAY_LENGTH(of); i++)
+		check_alignments_of(&of[i / 2],
+				    i % 2 ? DTC_STREAM_PACKED : DTC_STREAM_NONE);
+	moves.run = run_pattern;
+}
+END_TEST
+
 /* As few periods as there may be before the first line, and less than a line of them. */
 START_TEST(lines_past_the_caches_may_be_none)
 {
@@ -277,6 +321,7 @@ START_TEST(patterns_longer_than_the_first_cache_are_moved)
 
 		check(&run, 1, bytes == 12 ? 16 : 2 * (ptrdiff_t)bytes,
 		      (45 << 10) / (3 * bytes) + 7);
+		check(&run, 1, bytes == 4 ? 12 : 24, (45 << 10) / 20 + 5);
 	}
 }
 END_TEST
@@ -356,6 +401,7 @@ int main(void)
 	tcase_add_test(patterns, every_alignment_of_both_sides_is_the_same);
 	tcase_add_test(patterns, lines_past_the_caches_are_the_same_from_any_address);
 	tcase_add_test(patterns, lines_past_the_caches_may_be_none);
+	tcase_add_test(patterns, rounds_of_several_lines_are_moved_from_any_address);
 	tcase_add_test(patterns, patterns_longer_than_the_first_cache_are_moved);
 	tcase_add_test(patterns,
 		       every_second_word_is_a_pattern_past_the_caches_where_lines_are);

@@ -285,13 +285,15 @@ struct period {
 	int64_t step;
 };
 
-/* The bytes of the steps, found by laying them out; 0 if the runs are no pattern. */
+/* The bytes of the steps of both directions, found by laying them out; 0 if the runs are no pattern. */
 static DTC_NOINLINE size_t measure_steps(const struct dtc_cpu_kernels *cpu,
-					 const struct dtc_pattern *pattern)
+					 const struct dtc_pattern of[])
 {
 	alignas(max_align_t) char steps[DTC_STEPS_MAX];
+	const size_t pack = cpu->lay_out(&of[DTC_PACK], steps);
+	const size_t unpack = pack ? cpu->lay_out(&of[DTC_UNPACK], steps) : 0;
 
-	return cpu->lay_out(pattern, steps);
+	return unpack ? pack + unpack : 0;
 }
 
 /* List the runs of a period and draft its pattern. Returns the bytes of its steps. */
@@ -313,7 +315,7 @@ static size_t draft_period(struct dtc_mover_pattern *drafted, struct dtc_short_r
 			.packed_step = (size_t)period->bytes,
 			.direction = (enum dtc_direction)direction,
 		};
-	return measure_steps(cpu, &drafted->of[DTC_PACK]);
+	return measure_steps(cpu, drafted->of);
 }
 
 /* A strip: each run is a period. */
@@ -406,14 +408,14 @@ static int keep(const struct dtc_mover *draft, const struct dtc_cpu_kernels *cpu
 	size_t run_bytes = draft->run_count * sizeof(*draft->runs);
 	struct dtc_mover *mover =
 		dtc_alloc(draft->layout->program->context,
-			  sizeof(*mover) + 2 * step_bytes + period_bytes + run_bytes);
+			  sizeof(*mover) + step_bytes + period_bytes + run_bytes);
 
 	if (!mover)
 		return DTCONV_ERR_NOMEM;
 	char *after = (char *)(mover + 1);
 
 	*mover = *draft;
-	struct dtc_short_run *runs = (struct dtc_short_run *)(after + 2 * step_bytes);
+	struct dtc_short_run *runs = (struct dtc_short_run *)(after + step_bytes);
 	mover->runs = memcpy(runs, draft->runs, run_bytes);
 	*kept_mover = mover;
 	if (!step_bytes)
@@ -421,11 +423,10 @@ static int keep(const struct dtc_mover *draft, const struct dtc_cpu_kernels *cpu
 	runs = memcpy(runs + draft->run_count, pattern->runs, period_bytes);
 	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
 		struct dtc_pattern *kept = &mover->pattern.of[direction];
-		char *steps = after + (size_t)direction * step_bytes;
 
 		kept->runs = runs;
-		cpu->lay_out(kept, steps);
-		kept->steps = steps;
+		kept->steps = after;
+		after += cpu->lay_out(kept, after);
 	}
 	return 0;
 }

@@ -136,7 +136,7 @@ struct dtc_pattern {
 };
 
 /* A buffer for the result of lay_out, aligned for any type. */
-#define DTC_STEPS_MAX 2048
+#define DTC_STEPS_MAX 1536
 
 /* A set of kernels, compiled for one instruction set. */
 struct dtc_cpu_kernels {

@@ -31,31 +31,53 @@ struct step_ends {
 	size_t packed, bytes;
 };
 
-/*
- * One register. @index gives for each byte of the written side the byte of the read side. It is
- * filled 64 entries at a time, from an offset below 64, hence its length.
- */
+/* One register. @index gives for each byte of the written side the byte of the read side. */
 struct step {
 	struct step_ends ends;
-	uint8_t index[2 * WINDOW_BYTES];
+	uint8_t index[WINDOW_BYTES];
 };
 
-/* 4-byte words in a window. */
-#define WINDOW_WORDS (WINDOW_BYTES / 4)
+/* The words that are joined. */
+#define WORD_BYTES   4
+#define WINDOW_WORDS (WINDOW_BYTES / WORD_BYTES)
+
+/* The most stores of a joined round. */
+#define JOINED_MOST 5
+
+/* The user bytes that one of these stores is permuted from: two registers. */
+#define JOINED_BYTES (2 * WINDOW_BYTES)
+
+/* One store: words of the two registers that begin at @user. It may alias the steps, whose place it takes. */
+struct joined_store {
+	ptrdiff_t user;
+	uint8_t words[WINDOW_WORDS];
+} __attribute__((may_alias));
 
 /*
- * The steps of a round. A stored copy has only @count steps. If two rounds are joined into one
- * register, the word permutation is behind the byte permutation of the single step, in entries
- * that no byte uses.
+ * A round of as many periods as fill whole lines of the packed side, or one store as well as they can. One permutation of
+ * words reads two registers where a permutation of bytes reads one, so a store holds up to twice as many runs as a step.
+ */
+struct joined {
+	uint16_t periods;
+	uint8_t count;  /* of stores */
+	uint8_t filled; /* words of the last store */
+	struct joined_store store[JOINED_MOST];
+} __attribute__((may_alias));
+
+/*
+ * The steps of a round. A stored copy has only @count steps, and behind them a joined round that replaces them for
+ * packing, if there is one.
  */
 struct steps {
-	uint32_t count;
-	bool joined;         /* two rounds are packed by one store */
+	uint16_t count;
+	bool joins;
+	bool lines; /* each step is a line of the user's side, and a round is some of them */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
 	ptrdiff_t user_step; /* of a round */
 	ptrdiff_t user_end;  /* where the last run of the last step ends */
 	struct step step[STEPS_MAX];
+	struct joined room; /* behind the most steps */
 };
 
 _Static_assert(sizeof(struct steps) <= DTC_STEPS_MAX, "steps outgrow their place");
@@ -65,8 +87,8 @@ DTC_INLINE __mmask64 first_bytes(size_t bytes)
 	return _bzhi_u64(~UINT64_C(0), (unsigned)bytes);
 }
 
-/* Consecutive numbers from @first on, for each byte behind it. */
-DTC_INLINE void count_from(uint8_t index[], size_t first)
+/* Write @count consecutive numbers from @first on, at most a window of them. */
+DTC_INLINE void count_from(uint8_t index[], size_t first, size_t count)
 {
 	const __m512i iota = _mm512_set_epi8(
 		63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44,
@@ -74,7 +96,8 @@ DTC_INLINE void count_from(uint8_t index[], size_t first)
 		23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
 		0);
 
-	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
+	_mm512_mask_storeu_epi8(index, first_bytes(count),
+				_mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
 }
 
 /* Add as much of a run to the last step as fits; returns the number of bytes. */
@@ -88,13 +111,19 @@ static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, boo
 		return 0;
 	size_t taken = DTC_MIN(bytes, WINDOW_BYTES - offset);
 	if (unpack)
-		count_from(step->index + offset, ends->bytes);
+		count_from(step->index + offset, ends->bytes, taken);
 	else
-		count_from(step->index + ends->bytes, offset);
+		count_from(step->index + ends->bytes, offset, taken);
 	ends->mask |= first_bytes(taken) << offset;
 	ends->bytes += taken;
 	steps->user_end = user + (ptrdiff_t)taken;
 	return taken;
+}
+
+/* Where the line of a displacement begins. */
+static ptrdiff_t line_of(ptrdiff_t user)
+{
+	return user & ~(ptrdiff_t)(DTC_CACHE_LINE - 1);
 }
 
 static void begin_step(struct steps *steps, ptrdiff_t user)
@@ -106,6 +135,8 @@ static void begin_step(struct steps *steps, ptrdiff_t user)
 
 		packed = last->packed + last->bytes;
 	}
+	if (steps->lines)
+		user = line_of(user);
 	steps->step[steps->count++].ends = (struct step_ends){ .user = user, .packed = packed };
 	steps->user_end = user;
 }
@@ -146,48 +177,132 @@ static size_t periods_of_a_round(const struct dtc_pattern *pattern)
 	return DTC_MIN(DTC_MAX(fit, (size_t)1), pattern->periods);
 }
 
-/*
- * Packing rounds of one step and at most half a window, in 4-byte words: join two rounds, so
- * that one store writes both. One permutation of words reads two registers where a permutation
- * of bytes reads one.
- */
-static void join_rounds(struct steps *steps)
+/* The number of periods that are one, two or three lines of the user's side, or 0. */
+static size_t periods_of_user_lines(const struct dtc_pattern *pattern)
 {
-	struct step *step = &steps->step[0];
-	size_t count = step->ends.bytes / 4;
-	uint32_t words[WINDOW_WORDS] = { 0 };
+	for (size_t lines = 1; lines <= ROUND_WINDOWS && pattern->user_step > 0;
+	     lines++) {
+		const size_t bytes = lines * DTC_CACHE_LINE;
+		const size_t periods = bytes / (size_t)pattern->user_step;
 
-	if (steps->count != 1 || step->ends.bytes > WINDOW_BYTES / 2 ||
-	    step->ends.bytes % 4)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t first = step->index[4 * i];
-		uint32_t bytes;
-
-		memcpy(&bytes, step->index + 4 * i, sizeof(bytes));
-		if (first % 4 || bytes != first * 0x01010101u + 0x03020100u)
-			return;
-		words[i] = first / 4;
-		words[count + i] = WINDOW_WORDS + first / 4;
+		if (bytes % (size_t)pattern->user_step == 0 &&
+		    periods <= pattern->periods)
+			return periods;
 	}
-	memcpy(step->index + WINDOW_BYTES, words, sizeof(words));
-	steps->joined = true;
+	return 0;
 }
 
-/*
- * Whether two joined rounds fill a line, which can use non-temporal stores. Measured on Intel
- * CPUs only.
- */
+/* The smallest page size of any system. */
+#define PAGE_BYTES 4096
+
+/* Whether every page that a load of @bytes bytes touches, from a run on, holds a run of this period or the next one. */
+static bool may_load(ptrdiff_t user_step, ptrdiff_t bytes)
+{
+	return user_step > 0 && user_step <= PAGE_BYTES - bytes;
+}
+
+/* Whether the next word, at @user, needs another store. */
+static bool needs_store(const struct joined *joined, ptrdiff_t user)
+{
+	if (!joined->count || joined->filled == WINDOW_WORDS)
+		return true;
+	const ptrdiff_t offset = user - joined->store[joined->count - 1].user;
+
+	return offset < 0 || offset > JOINED_BYTES - WORD_BYTES;
+}
+
+/* Add a word of a run. False if it needs a store too many, or one whose predecessor is not full. */
+static bool join_word(struct joined *joined, ptrdiff_t user)
+{
+	if (needs_store(joined, user)) {
+		if (joined->count == JOINED_MOST || joined->filled % WINDOW_WORDS)
+			return false;
+		joined->store[joined->count++] = (struct joined_store){ .user = user };
+		joined->filled = 0;
+	}
+	struct joined_store *store = &joined->store[joined->count - 1];
+	store->words[joined->filled++] = (uint8_t)((user - store->user) / WORD_BYTES);
+	return true;
+}
+
+/* Join the words of so many periods. False if they are not all words, or do not fill all stores but the last one. */
+static bool join_periods(struct joined *joined, const struct dtc_pattern *pattern,
+			 size_t periods)
+{
+	*joined = (struct joined){ .periods = (uint16_t)periods };
+	for (size_t i = 0; i < periods; i++)
+		for (size_t j = 0; j < pattern->run_count; j++) {
+			const struct dtc_short_run *run = &pattern->runs[j];
+			const ptrdiff_t user =
+				(ptrdiff_t)i * pattern->user_step + run->disp;
+
+			if ((user - pattern->runs[0].disp) % WORD_BYTES ||
+			    run->bytes % WORD_BYTES)
+				return false;
+			for (size_t k = 0; k < run->bytes; k += WORD_BYTES)
+				if (!join_word(joined, user + (ptrdiff_t)k))
+					return false;
+		}
+	return true;
+}
+
+/* The least number of periods that are whole lines of the packed side, or a line's words if none of them are. */
+static size_t periods_of_packed_lines(const struct dtc_pattern *pattern)
+{
+	size_t periods = 1;
+
+	while (periods < WINDOW_WORDS && periods * pattern->packed_step % DTC_CACHE_LINE)
+		periods *= 2;
+	return periods;
+}
+
+static bool are_whole_lines(const struct joined *joined)
+{
+	return joined->count && joined->filled == WINDOW_WORDS;
+}
+
+static size_t joined_bytes(const struct joined *joined)
+{
+	return offsetof(struct joined, store) + joined->count * sizeof(joined->store[0]);
+}
+
+static size_t step_bytes(const struct steps *steps)
+{
+	return offsetof(struct steps, step) + steps->count * sizeof(steps->step[0]);
+}
+
+static const struct joined *joined_of(const struct steps *steps)
+{
+	return (const void *)((const char *)steps + step_bytes(steps));
+}
+
+/* Pack a round by fewer stores than its steps take, if there are such. */
+static void join_rounds(struct steps *steps, const struct dtc_pattern *pattern)
+{
+	struct joined joined;
+	const bool joins =
+		(join_periods(&joined, pattern, periods_of_packed_lines(pattern)) &&
+		 are_whole_lines(&joined)) ||
+		(join_periods(&joined, pattern, 2 * steps->periods) && joined.count == 1);
+
+	if (!joins || joined.count * steps->packed_bytes >=
+			      joined.periods * pattern->packed_step * steps->count)
+		return;
+	memcpy((char *)steps + step_bytes(steps), &joined, joined_bytes(&joined));
+	steps->joins = true;
+}
+
+/* Whether lines are packed that can use non-temporal stores. Measured on Intel CPUs only. */
 static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
-	return steps->joined && 2 * steps->packed_bytes == DTC_CACHE_LINE &&
+	return steps->joins && are_whole_lines(joined_of(steps)) &&
 	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
 }
 
 /* Whether each round is one line of user memory. */
 static bool has_lines(const struct steps *steps)
 {
-	return steps->count == 1 && steps->user_step == DTC_CACHE_LINE;
+	return steps->count == 1 && steps->lines;
 }
 
 /* Whether these are outside the caches, and are prefetched. Measured on Intel CPUs only. */
@@ -197,28 +312,57 @@ static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *p
 	       !__builtin_cpu_is("amd");
 }
 
-/* Lay out the steps of a round. False if single copies are as good. */
-static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
+/* Lay out the steps of a round of so many periods. False if there are too many. */
+static bool lay_out_round(struct steps *steps, const struct dtc_pattern *pattern,
+			  size_t periods)
 {
-	bool unpack = pattern->direction == DTC_UNPACK;
-
 	steps->count = 0;
-	steps->periods = periods_of_a_round(pattern);
-	steps->user_step = (ptrdiff_t)steps->periods * pattern->user_step;
-	steps->packed_bytes = steps->periods * pattern->packed_step;
-	for (size_t i = 0; i < steps->periods; i++) {
+	steps->periods = periods;
+	steps->user_step = (ptrdiff_t)periods * pattern->user_step;
+	steps->packed_bytes = periods * pattern->packed_step;
+	for (size_t i = 0; i < periods; i++) {
 		ptrdiff_t disp = (ptrdiff_t)i * pattern->user_step;
 
 		for (size_t j = 0; j < pattern->run_count; j++)
-			if (!add_run(steps, disp + pattern->runs[j].disp, pattern->runs[j].bytes,
-				     unpack))
+			if (!add_run(steps, disp + pattern->runs[j].disp,
+				     pattern->runs[j].bytes,
+				     pattern->direction == DTC_UNPACK))
 				return false;
 	}
-	steps->joined = false;
-	if (!unpack)
-		join_rounds(steps);
-	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count ||
-	       joins_lines(steps, pattern) || fetches_lines(steps, pattern);
+	return true;
+}
+
+/* Whether steps are better than copying the runs one by one. */
+static bool are_worth_it(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	return steps->count * RUNS_OF_A_STEP < steps->periods * pattern->run_count;
+}
+
+/* Unpack by one step a line. False if a round is not a few lines, or a run of it is in a line behind them. */
+static bool lay_out_lines(struct steps *steps, const struct dtc_pattern *pattern)
+{
+	const size_t periods =
+		pattern->direction == DTC_UNPACK ? periods_of_user_lines(pattern) : 0;
+
+	steps->lines = periods != 0;
+	return periods && lay_out_round(steps, pattern, periods) &&
+	       (ptrdiff_t)steps->count * DTC_CACHE_LINE <= steps->user_step &&
+	       (are_worth_it(steps, pattern) || fetches_lines(steps, pattern));
+}
+
+/* Lay out the steps of a round. False if single copies are as good. */
+static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
+{
+	if (!lay_out_lines(steps, pattern)) {
+		steps->lines = false;
+		if (!lay_out_round(steps, pattern, periods_of_a_round(pattern)))
+			return false;
+	}
+	steps->joins = false;
+	if (pattern->direction == DTC_PACK && may_load(pattern->user_step, JOINED_BYTES))
+		join_rounds(steps, pattern);
+	return are_worth_it(steps, pattern) || joins_lines(steps, pattern) ||
+	       fetches_lines(steps, pattern);
 }
 
 DTC_INLINE void hold_steps(const struct steps *steps, size_t count, __m512i index[],
@@ -347,36 +491,74 @@ enum line_store { STORE, STORE_FETCHED, STORE_PAST_CACHES };
 #define FETCH_PACKED_AHEAD 512
 
 /*
- * Move two rounds at a time; returns the number of rounds, an even number. They are not exact:
- * they store whole words. Past the caches these are whole lines.
+ * Joined stores write whole words, and the next one overwrites the excess. Past the caches these are whole lines. @count
+ * and @store are constants.
  */
-DTC_INLINE size_t join(const struct steps *steps, const struct dtc_pattern *pattern,
-		       size_t rounds, enum line_store store)
+DTC_INLINE void join_round(char *packed, const char *user, const ptrdiff_t from[],
+			   const __m512i words[], size_t count, enum line_store store)
 {
-	const __m512i words = _mm512_loadu_si512(steps->step[0].index + WINDOW_BYTES);
-	const ptrdiff_t user_step = steps->user_step;
-	const size_t packed_step = 2 * steps->packed_bytes;
-	const char *user = pattern->user + steps->step[0].ends.user;
-	char *packed = pattern->packed;
-	const char *const end = packed + rounds / 2 * packed_step;
+#pragma GCC unroll 8
+	for (size_t i = 0; i < count; i++) {
+		char *to = packed + i * WINDOW_BYTES;
+		const __m512i both = _mm512_permutex2var_epi32(
+			_mm512_loadu_si512(user + from[i]), words[i],
+			_mm512_loadu_si512(user + from[i] + WINDOW_BYTES));
 
-#pragma GCC unroll 4
-	while (packed != end) {
 		if (store == STORE_FETCHED)
-			__builtin_prefetch(packed + FETCH_PACKED_AHEAD, 1);
-		__m512i first = _mm512_loadu_si512(user);
-		__m512i second = _mm512_loadu_si512(user + user_step);
-
-		__m512i both = _mm512_permutex2var_epi32(first, words, second);
-
+			__builtin_prefetch(to + FETCH_PACKED_AHEAD, 1);
 		if (store == STORE_PAST_CACHES)
-			_mm512_stream_si512((void *)packed, both);
+			_mm512_stream_si512((void *)to, both);
 		else
-			_mm512_storeu_si512(packed, both);
-		user += 2 * user_step;
-		packed += packed_step;
+			_mm512_storeu_si512(to, both);
 	}
-	return rounds / 2 * 2;
+}
+
+DTC_INLINE void join(const struct joined *joined, const struct dtc_pattern *pattern,
+		     size_t rounds, size_t count, enum line_store store)
+{
+	const ptrdiff_t user_step = joined->periods * pattern->user_step;
+	const size_t packed_step = joined->periods * pattern->packed_step;
+	const char *user = pattern->user;
+	char *packed = pattern->packed;
+	const char *const end = packed + rounds * packed_step;
+	__m512i words[JOINED_MOST];
+	ptrdiff_t from[JOINED_MOST];
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < count; i++) {
+		words[i] = _mm512_cvtepu8_epi32(
+			_mm_loadu_si128((const void *)joined->store[i].words));
+		from[i] = joined->store[i].user;
+	}
+	if (count == 1) {
+#pragma GCC unroll 4
+		for (; packed != end; packed += packed_step, user += user_step)
+			join_round(packed, user, from, words, count, store);
+		return;
+	}
+	for (; packed != end; packed += packed_step, user += user_step)
+		join_round(packed, user, from, words, count, store);
+}
+
+DTC_INLINE void join_any(const struct joined *joined, const struct dtc_pattern *pattern,
+			 size_t rounds, enum line_store store)
+{
+	switch (joined->count) {
+	case 1:
+		join(joined, pattern, rounds, 1, store);
+		break;
+	case 2:
+		join(joined, pattern, rounds, 2, store);
+		break;
+	case 3:
+		join(joined, pattern, rounds, 3, store);
+		break;
+	case 4:
+		join(joined, pattern, rounds, 4, store);
+		break;
+	default:
+		join(joined, pattern, rounds, JOINED_MOST, store);
+	}
 }
 
 /*
@@ -394,34 +576,75 @@ static bool is_in_second_cache(const struct dtc_pattern *pattern)
 	       pattern->periods <= SECOND_CACHE_MOST / period && !__builtin_cpu_is("amd");
 }
 
-static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
-			  size_t rounds)
+static bool is_at_line(const char *packed)
 {
-	if (joins_lines(steps, pattern) && (uintptr_t)pattern->packed % DTC_CACHE_LINE == 0)
-		return join(steps, pattern, rounds, STORE_PAST_CACHES);
-	if (is_in_second_cache(pattern))
-		return join(steps, pattern, rounds, STORE_FETCHED);
-	return join(steps, pattern, rounds, STORE);
+	return (uintptr_t)packed % DTC_CACHE_LINE == 0;
+}
+
+/* Joined rounds, behind which there are enough periods for all that they load and store. */
+static size_t joined_rounds(const struct joined *joined,
+			    const struct dtc_pattern *pattern)
+{
+	const size_t behind = 1 + DTC_MAX(JOINED_BYTES / (size_t)pattern->user_step,
+					  WINDOW_BYTES / pattern->packed_step);
+
+	return pattern->periods > behind ? (pattern->periods - behind) / joined->periods
+					 : 0;
+}
+
+/* Returns the number of periods. */
+static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	const struct joined *joined = joined_of(steps);
+	const size_t rounds = joined_rounds(joined, pattern);
+
+	if (joins_lines(steps, pattern) && is_at_line(pattern->packed))
+		join_any(joined, pattern, rounds, STORE_PAST_CACHES);
+	else if (is_in_second_cache(pattern))
+		join_any(joined, pattern, rounds, STORE_FETCHED);
+	else
+		join_any(joined, pattern, rounds, STORE);
+	return rounds * joined->periods;
 }
 
 /* The prefetch distance of lines that are written in parts. */
 #define FETCH_AHEAD 1024
 
-/* Move the rounds that need not be exact. Returns their number. */
-static size_t unpack_fetched(const struct steps *steps, const struct dtc_pattern *pattern,
-			     size_t rounds)
+/* Unpack rounds that need not be exact. @count is a constant. */
+DTC_INLINE void unpack_fetched(const struct steps *steps,
+			       const struct dtc_pattern *pattern, size_t rounds,
+			       size_t count)
 {
-	const __m512i index = _mm512_loadu_si512(steps->step[0].index);
-	const struct step_ends ends = steps->step[0].ends;
+	const ptrdiff_t user_step = steps->user_step;
+	const size_t packed_step = steps->packed_bytes;
 	const char *packed = pattern->packed;
+	const char *const end = packed + rounds * packed_step;
 	char *user = pattern->user;
+	__m512i index[ROUND_WINDOWS];
+	struct step_ends ends[ROUND_WINDOWS];
 
-	for (size_t i = 0; i < rounds; i++) {
-		__builtin_prefetch(user + FETCH_AHEAD, 1);
-		unpack_step(user, packed, &ends, index, false, false);
-		user += DTC_CACHE_LINE;
-		packed += steps->packed_bytes;
-	}
+	hold_steps(steps, count, index, ends);
+	for (; packed != end; user += user_step, packed += packed_step)
+#pragma GCC unroll 8
+		for (size_t j = 0; j < count; j++) {
+			__builtin_prefetch(user + ends[j].user + FETCH_AHEAD, 1);
+			unpack_step(user, packed + ends[j].packed, &ends[j], index[j],
+				    false, false);
+		}
+}
+
+/* The same for one or three lines. Returns the number of rounds. */
+static size_t unpack_fetched_lines(const struct steps *steps,
+				   const struct dtc_pattern *pattern, size_t rounds)
+{
+	const bool near = steps->lines && is_in_second_cache(pattern);
+
+	if (has_lines(steps) && (near || fetches_lines(steps, pattern)))
+		unpack_fetched(steps, pattern, rounds, 1);
+	else if (near && steps->count == ROUND_WINDOWS)
+		unpack_fetched(steps, pattern, rounds, ROUND_WINDOWS);
+	else
+		return 0;
 	return rounds;
 }
 
@@ -481,9 +704,6 @@ static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t
 	}
 }
 
-/* The smallest page size of any system. */
-#define PAGE_BYTES 4096
-
 /*
  * The number of rounds at the end that have to be exact. The excess bytes that other rounds
  * touch are harmless: on the packed side they belong to later rounds. On the user's side they
@@ -496,7 +716,7 @@ static size_t exact_rounds(const struct steps *steps, bool unpack)
 
 	if (unpack)
 		return packed;
-	if (steps->user_step <= 0 || steps->user_step > PAGE_BYTES - WINDOW_BYTES)
+	if (!may_load(steps->user_step, WINDOW_BYTES))
 		return SIZE_MAX;
 	return DTC_MAX(packed, 1 + WINDOW_BYTES / (size_t)steps->user_step);
 }
@@ -508,33 +728,55 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
-	size_t done = 0;
+	size_t done = unpack ? unpack_fetched_lines(steps, pattern, inexact) : 0;
 
-	if (steps->joined)
-		done = pack_joined(steps, pattern, inexact);
-	else if (unpack && (fetches_lines(steps, pattern) ||
-			    (has_lines(steps) && is_in_second_cache(pattern))))
-		done = unpack_fetched(steps, pattern, inexact);
 	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
 	move_periods(pattern, rounds * steps->periods, pattern->periods);
 }
 
-/* The same, starting at the first line of the packed side if a period begins there. */
-static void move_steps_by_lines(const struct steps *steps, const struct dtc_pattern *pattern)
-{
-	struct dtc_pattern rest = *pattern;
-	size_t before = (size_t)(0 - (uintptr_t)pattern->packed % DTC_CACHE_LINE) % DTC_CACHE_LINE;
-	size_t periods = before / pattern->packed_step;
+/* So many rounds are worth finding a line for. */
+#define LINES_LEAST 8
 
-	if (before % pattern->packed_step || periods > pattern->periods) {
-		move_steps(steps, pattern);
-		return;
-	}
-	move_periods(pattern, 0, periods);
-	rest.user += (ptrdiff_t)periods * pattern->user_step;
-	rest.packed += before;
-	rest.periods -= periods;
+static void skip_periods(struct dtc_pattern *pattern, size_t periods)
+{
+	pattern->user += (ptrdiff_t)periods * pattern->user_step;
+	pattern->packed += periods * pattern->packed_step;
+	pattern->periods -= periods;
+}
+
+/* The periods in front of the first one, of so many, that begins a line of a side; 0 if none does. */
+static size_t periods_before_line(const char *side, ptrdiff_t step, size_t most)
+{
+	for (size_t periods = 0; periods < most; periods++)
+		if (is_at_line(side + (ptrdiff_t)periods * step))
+			return periods;
+	return 0;
+}
+
+/* The periods to be moved one by one so that the lines of rounds are lines of memory. */
+static size_t periods_in_front(const struct steps *steps,
+			       const struct dtc_pattern *pattern)
+{
+	if (joins_lines(steps, pattern))
+		return periods_before_line(
+			pattern->packed, (ptrdiff_t)pattern->packed_step,
+			DTC_MIN(joined_of(steps)->periods, pattern->periods));
+	if (steps->lines && pattern->periods >= LINES_LEAST * steps->periods)
+		return periods_before_line(pattern->user, pattern->user_step,
+					   steps->periods);
+	return 0;
+}
+
+static void move_from_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	const size_t before = periods_in_front(steps, pattern);
+	struct dtc_pattern rest = *pattern;
+
+	move_periods(pattern, 0, before);
+	skip_periods(&rest, before);
+	if (steps->joins)
+		skip_periods(&rest, pack_joined(steps, &rest));
 	move_steps(steps, &rest);
 }
 
@@ -552,23 +794,26 @@ static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 			return false;
 		steps = &planned;
 	}
-	if (joins_lines(steps, pattern))
-		move_steps_by_lines(steps, pattern);
-	else if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
-		 pattern->run_count == 1 && !fetches_lines(steps, pattern))
+	if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
+	    pattern->run_count == 1 && !fetches_lines(steps, pattern) &&
+	    !joins_lines(steps, pattern))
 		return false;
-	else
-		move_steps(steps, pattern);
+	move_from_lines(steps, pattern);
 	return true;
 }
 
+/* Laid out in its own memory, because an attempt that is given up may take more steps. */
 static size_t dtc_lay_out_pattern(const struct dtc_pattern *pattern, void *steps)
 {
-	struct steps *planned = steps;
+	struct steps planned;
 
-	if (!plan_steps(planned, pattern))
+	if (!plan_steps(&planned, pattern))
 		return 0;
-	return offsetof(struct steps, step) + planned->count * sizeof(planned->step[0]);
+	size_t bytes = step_bytes(&planned);
+	if (planned.joins)
+		bytes += joined_bytes(joined_of(&planned));
+	memcpy(steps, &planned, bytes);
+	return bytes;
 }
 
 #endif
