@@ -298,6 +298,17 @@ void question_layouts(struct session *s)
 
 /* ---- host memory on one side ----------------------------------------------------------- */
 
+/* The best plain kernel by the device of the user's memory, which is the one that dtconv has move. */
+static void add_plain(struct session *s, struct gpu *by, const struct route *route)
+{
+	struct engine *e = run_add(s, way_roof, "plain", route);
+
+	if (!e || e->absent)
+		return;
+	plain_need_compiler(e);
+	way_of(e)->by = by;
+}
+
 /* What one kernel, and a pipeline of chunks from 16 MiB on, can reach of the pinned copy. */
 static double host_aim(size_t bytes, bool pack)
 {
@@ -312,8 +323,8 @@ static double host_aim(size_t bytes, bool pack)
 
 static void print_host(const struct results *rs, size_t from)
 {
-	printf("\n%-16s %10s %-7s %15s %14s %14s\n", "host memory", "bytes", "memory",
-	       "   dtconv GB/s", "   x copy", "   aim");
+	printf("\n%-16s %10s %-7s %15s %14s %14s %14s\n", "host memory", "bytes",
+	       "memory", "   dtconv GB/s", "   x copy", "   aim", "   x plain");
 	for (size_t i = from; i < rs->count; i++) {
 		const struct result *r = &rs->list[i];
 		bool pinned = !strcmp(strcmp(r->op, "pack") ? r->src : r->dst, "pinned");
@@ -328,10 +339,11 @@ static void print_host(const struct results *rs, size_t from)
 		print_number(over(rs, r, "unpack", "dtconv", "copy"), 6, 2);
 		print_number(pinned ? host_aim(r->bytes, true) : PAGEABLE_AIM, 7, 2);
 		print_number(pinned ? host_aim(r->bytes, false) : PAGEABLE_AIM, 6, 2);
+		print_ratios(rs, r, "plain", 2);
 		putchar('\n');
 	}
-	printf("(wall clock, pack / unpack; copy: a driver copy of as many bytes in the "
-	       "same memory)\n");
+	printf("(wall clock, pack / unpack; copy: a driver copy of as many bytes in the same memory; plain: the best plain\n"
+	       " kernel for the layout, which stores to pinned memory or loads from it)\n");
 }
 
 static void run_some(struct session *s, const char *const *names, const size_t *sizes,
@@ -358,6 +370,8 @@ void question_host(struct session *s)
 	for (size_t i = 0; i < 2; i++) {
 		run_add(s, way_dtconv, "dtconv", routes[i]);
 		run_add(s, way_copy, "copy", routes[i]);
+		if (routes[i] == &to_pinned)
+			add_plain(s, s->gpu, routes[i]);
 		run_some(s, layouts, sizes, WALL);
 		run_drop_engines(s);
 	}
@@ -693,17 +707,6 @@ static void print_peer(const struct results *rs, size_t from)
 	printf("(packed memory on the peer, or the user's; copy: a peer copy of as many bytes, which the aim is for;\n"
 	       " plain: the best of plain kernels on the device of the user's memory, as dtconv's is; other: dtconv in a\n"
 	       " stream of the other device)\n");
-}
-
-/* The best plain kernel by the device of the user's memory, which is the one that dtconv has move. */
-static void add_plain(struct session *s, struct gpu *by, const struct route *route)
-{
-	struct engine *e = run_add(s, way_roof, "plain", route);
-
-	if (!e || e->absent)
-		return;
-	plain_need_compiler(e);
-	way_of(e)->by = by;
 }
 
 static void add_peers(struct session *s, struct gpu *user, struct gpu *packed,
