@@ -258,15 +258,27 @@ START_TEST(lines_past_the_caches_are_the_same_from_any_address)
 }
 END_TEST
 
+/* Long enough for lines. */
+static struct dtc_pattern long_pattern_of(const struct dtc_short_run runs[],
+					  size_t run_count, ptrdiff_t user_step)
+{
+	struct dtc_pattern pattern = pattern_of(runs, run_count, user_step, 0);
+
+	pattern.periods = 2 + (33 << 10) / pattern.packed_step;
+	return pattern;
+}
+
 static void check_alignments_of(struct dtc_pattern *pattern, enum dtc_stream stream)
 {
 	pattern->stream = stream;
 	for (int direction = DTC_PACK; direction <= DTC_UNPACK; direction++) {
 		set_pattern(pattern, (enum dtc_direction)direction);
 		moves.run = run_pattern;
-		moves_check_alignments(&moves, 13);
+		moves_check_alignments(&moves, 61);
+		moves_check(&moves);
 		moves.run = run_known_pattern;
-		moves_check_alignments(&moves, 13);
+		moves_check_alignments(&moves, 61);
+		moves_check(&moves);
 	}
 }
 
@@ -275,6 +287,7 @@ START_TEST(rounds_of_several_lines_are_moved_from_any_address)
 {
 	static const struct dtc_short_run runs[] = { { 4, 12 }, { 28, 8 } };
 	static const struct dtc_short_run odd[] = { { -4, 7 }, { 12, 5 } };
+	static const struct dtc_short_run uneven[] = { { 0, 4 }, { 5, 4 }, { 12, 4 } };
 	struct dtc_short_run words[RUNS], apart[RUNS / 2];
 
 	for (size_t i = 0; i < RUNS; i++)
@@ -286,10 +299,10 @@ START_TEST(rounds_of_several_lines_are_moved_from_any_address)
 									      : 192),
 						   4 };
 	struct dtc_pattern of[] = {
-		pattern_of(runs, 1, 24, 150),         pattern_of(runs, 2, 36, 130),
-		pattern_of(runs, 2, 48, 70),          pattern_of(odd, 2, 24, 90),
-		pattern_of(words, RUNS / 2, 256, 11), pattern_of(words, RUNS, 512, 7),
-		pattern_of(apart, RUNS / 2, 512, 9),
+		long_pattern_of(runs, 1, 24),          long_pattern_of(runs, 2, 36),
+		long_pattern_of(runs, 2, 48),          long_pattern_of(odd, 2, 24),
+		long_pattern_of(words, RUNS / 2, 256), long_pattern_of(words, RUNS, 512),
+		long_pattern_of(apart, RUNS / 2, 512), long_pattern_of(uneven, 3, 24),
 	};
 	for (size_t i = 0; i < 2 * DTC_ARRAY_LENGTH(of); i++)
 		check_alignments_of(&of[i / 2],
@@ -321,7 +334,7 @@ START_TEST(patterns_longer_than_the_first_cache_are_moved)
 
 		check(&run, 1, bytes == 12 ? 16 : 2 * (ptrdiff_t)bytes,
 		      (45 << 10) / (3 * bytes) + 7);
-		check(&run, 1, bytes == 4 ? 12 : 24, (45 << 10) / 20 + 5);
+		check(&run, 1, bytes == 4 ? 12 : 24, (45 << 10) / bytes + 5);
 	}
 }
 END_TEST

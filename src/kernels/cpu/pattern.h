@@ -31,7 +31,10 @@ struct step_ends {
 	size_t packed, bytes;
 };
 
-/* One register. @index gives for each byte of the written side the byte of the read side. */
+/*
+ * One register. @index gives for each byte of the written side the byte of the read side. It is filled 64 entries at a
+ * time, from an offset below 64: what is behind it is laid out later.
+ */
 struct step {
 	struct step_ends ends;
 	uint8_t index[WINDOW_BYTES];
@@ -70,7 +73,8 @@ struct joined {
  */
 struct steps {
 	uint16_t count;
-	bool joins;
+	bool joins_two;   /* rounds are packed two at a time, */
+	bool joins_lines; /* or as whole lines */
 	bool lines; /* each step is a line of the user's side, and a round is some of them */
 	size_t periods;      /* in a round */
 	size_t packed_bytes; /* of a round */
@@ -87,8 +91,8 @@ DTC_INLINE __mmask64 first_bytes(size_t bytes)
 	return _bzhi_u64(~UINT64_C(0), (unsigned)bytes);
 }
 
-/* Write @count consecutive numbers from @first on, at most a window of them. */
-DTC_INLINE void count_from(uint8_t index[], size_t first, size_t count)
+/* Consecutive numbers from @first on, for each byte behind it. */
+DTC_INLINE void count_from(uint8_t index[], size_t first)
 {
 	const __m512i iota = _mm512_set_epi8(
 		63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44,
@@ -96,8 +100,7 @@ DTC_INLINE void count_from(uint8_t index[], size_t first, size_t count)
 		23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
 		0);
 
-	_mm512_mask_storeu_epi8(index, first_bytes(count),
-				_mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
+	_mm512_storeu_si512(index, _mm512_add_epi8(iota, _mm512_set1_epi8((char)first)));
 }
 
 /* Add as much of a run to the last step as fits; returns the number of bytes. */
@@ -111,9 +114,9 @@ static size_t extend_step(struct steps *steps, ptrdiff_t user, size_t bytes, boo
 		return 0;
 	size_t taken = DTC_MIN(bytes, WINDOW_BYTES - offset);
 	if (unpack)
-		count_from(step->index + offset, ends->bytes, taken);
+		count_from(step->index + offset, ends->bytes);
 	else
-		count_from(step->index + ends->bytes, offset, taken);
+		count_from(step->index + ends->bytes, offset);
 	ends->mask |= first_bytes(taken) << offset;
 	ends->bytes += taken;
 	steps->user_end = user + (ptrdiff_t)taken;
@@ -276,26 +279,73 @@ static const struct joined *joined_of(const struct steps *steps)
 	return (const void *)((const char *)steps + step_bytes(steps));
 }
 
+/*
+ * Whether a pattern is long enough to be laid out in lines, which takes 100 to 200 ns more. Kept steps are laid out for any
+ * number of periods.
+ */
+#define LONG_BYTES (32 << 10)
+
+static bool is_long(const struct dtc_pattern *pattern)
+{
+	return pattern->periods > LONG_BYTES / pattern->packed_step;
+}
+
+/* Join two rounds of one step and at most half a window. False if its bytes are no words. */
+static bool join_two(struct joined *joined, const struct steps *steps)
+{
+	const struct step *step = &steps->step[0];
+	const size_t count = step->ends.bytes / WORD_BYTES;
+
+	if (steps->count != 1 || step->ends.bytes > WINDOW_BYTES / 2 ||
+	    step->ends.bytes % WORD_BYTES || steps->user_step % WORD_BYTES ||
+	    steps->user_step > WINDOW_BYTES || steps->user_step < WINDOW_BYTES / 2)
+		return false;
+	*joined = (struct joined){ .periods = (uint16_t)(2 * steps->periods),
+				   .count = 1,
+				   .filled = (uint8_t)(2 * count) };
+	joined->store[0].user = step->ends.user;
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t first = step->index[WORD_BYTES * i];
+		uint32_t bytes;
+
+		memcpy(&bytes, step->index + WORD_BYTES * i, sizeof(bytes));
+		if (first % WORD_BYTES || bytes != first * 0x01010101u + 0x03020100u)
+			return false;
+		joined->store[0].words[i] = (uint8_t)(first / WORD_BYTES);
+		joined->store[0].words[count + i] =
+			(uint8_t)((first + (uint32_t)steps->user_step) / WORD_BYTES);
+	}
+	return true;
+}
+
 /* Pack a round by fewer stores than its steps take, if there are such. */
 static void join_rounds(struct steps *steps, const struct dtc_pattern *pattern)
 {
-	struct joined joined;
-	const bool joins =
-		(join_periods(&joined, pattern, periods_of_packed_lines(pattern)) &&
-		 are_whole_lines(&joined)) ||
-		(join_periods(&joined, pattern, 2 * steps->periods) && joined.count == 1);
+	struct joined *joined = (void *)((char *)steps + step_bytes(steps));
 
-	if (!joins || joined.count * steps->packed_bytes >=
-			      joined.periods * pattern->packed_step * steps->count)
+	steps->joins_two = join_two(joined, steps);
+	if (steps->joins_two && (are_whole_lines(joined) || !is_long(pattern)))
 		return;
-	memcpy((char *)steps + step_bytes(steps), &joined, joined_bytes(&joined));
-	steps->joins = true;
+	steps->joins_lines =
+		is_long(pattern) &&
+		join_periods(joined, pattern, periods_of_packed_lines(pattern)) &&
+		are_whole_lines(joined) &&
+		joined->count * steps->packed_bytes <
+			joined->periods * pattern->packed_step * steps->count;
+	steps->joins_two = !steps->joins_lines && steps->joins_two &&
+			   join_two(joined, steps);
+}
+
+/* Whether rounds are joined for packing. */
+static bool joins(const struct steps *steps)
+{
+	return steps->joins_two || steps->joins_lines;
 }
 
 /* Whether lines are packed that can use non-temporal stores. Measured on Intel CPUs only. */
-static bool joins_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+static bool streams_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
-	return steps->joins && are_whole_lines(joined_of(steps)) &&
+	return joins(steps) && are_whole_lines(joined_of(steps)) &&
 	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
 }
 
@@ -341,8 +391,9 @@ static bool are_worth_it(const struct steps *steps, const struct dtc_pattern *pa
 /* Unpack by one step a line. False if a round is not a few lines, or a run of it is in a line behind them. */
 static bool lay_out_lines(struct steps *steps, const struct dtc_pattern *pattern)
 {
-	const size_t periods =
-		pattern->direction == DTC_UNPACK ? periods_of_user_lines(pattern) : 0;
+	const size_t periods = pattern->direction == DTC_UNPACK && is_long(pattern)
+				       ? periods_of_user_lines(pattern)
+				       : 0;
 
 	steps->lines = periods != 0;
 	return periods && lay_out_round(steps, pattern, periods) &&
@@ -358,10 +409,10 @@ static bool plan_steps(struct steps *steps, const struct dtc_pattern *pattern)
 		if (!lay_out_round(steps, pattern, periods_of_a_round(pattern)))
 			return false;
 	}
-	steps->joins = false;
+	steps->joins_two = steps->joins_lines = false;
 	if (pattern->direction == DTC_PACK && may_load(pattern->user_step, JOINED_BYTES))
 		join_rounds(steps, pattern);
-	return are_worth_it(steps, pattern) || joins_lines(steps, pattern) ||
+	return are_worth_it(steps, pattern) || streams_lines(steps, pattern) ||
 	       fetches_lines(steps, pattern);
 }
 
@@ -581,30 +632,29 @@ static bool is_at_line(const char *packed)
 	return (uintptr_t)packed % DTC_CACHE_LINE == 0;
 }
 
-/* Joined rounds, behind which there are enough periods for all that they load and store. */
-static size_t joined_rounds(const struct joined *joined,
-			    const struct dtc_pattern *pattern)
-{
-	const size_t behind = 1 + DTC_MAX(JOINED_BYTES / (size_t)pattern->user_step,
-					  WINDOW_BYTES / pattern->packed_step);
-
-	return pattern->periods > behind ? (pattern->periods - behind) / joined->periods
-					 : 0;
-}
-
-/* Returns the number of periods. */
-static size_t pack_joined(const struct steps *steps, const struct dtc_pattern *pattern)
+static void pack_joined(const struct steps *steps, const struct dtc_pattern *pattern,
+			size_t rounds)
 {
 	const struct joined *joined = joined_of(steps);
-	const size_t rounds = joined_rounds(joined, pattern);
 
-	if (joins_lines(steps, pattern) && is_at_line(pattern->packed))
+	if (streams_lines(steps, pattern) && is_at_line(pattern->packed))
 		join_any(joined, pattern, rounds, STORE_PAST_CACHES);
 	else if (is_in_second_cache(pattern))
 		join_any(joined, pattern, rounds, STORE_FETCHED);
 	else
 		join_any(joined, pattern, rounds, STORE);
-	return rounds * joined->periods;
+}
+
+/* Pack rounds of whole lines, behind which there are enough periods for all that they load. Returns the periods. */
+static size_t pack_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+{
+	const size_t periods = joined_of(steps)->periods;
+	const size_t behind = 1 + JOINED_BYTES / (size_t)pattern->user_step;
+	const size_t rounds =
+		pattern->periods > behind ? (pattern->periods - behind) / periods : 0;
+
+	pack_joined(steps, pattern, rounds);
+	return rounds * periods;
 }
 
 /* The prefetch distance of lines that are written in parts. */
@@ -684,23 +734,39 @@ static void (*const rounds_of_steps[][2])(const struct steps *steps,
 	{ pack_steps_8, unpack_steps_8 },
 };
 
-/* Move periods [first, end), which fill no round, one by one. */
-static void move_periods(const struct dtc_pattern *pattern, size_t first, size_t end)
+/* Move so many periods, at most a round: the first bytes of its steps. */
+static void move_part(const struct steps *steps, char *user, char *packed, size_t bytes,
+		      bool unpack)
 {
-	char *packed = pattern->packed + first * pattern->packed_step;
+	for (const struct step *step = steps->step; bytes; step++) {
+		const __m512i index = _mm512_loadu_si512(step->index);
+		struct step_ends ends = step->ends;
 
-	for (size_t i = first; i < end; i++) {
-		char *user = pattern->user + (ptrdiff_t)i * pattern->user_step;
-
-		for (size_t j = 0; j < pattern->run_count; j++) {
-			const struct dtc_short_run *run = &pattern->runs[j];
-
-			if (pattern->direction == DTC_UNPACK)
-				dtc_copy_block(user + run->disp, packed, run->bytes);
-			else
-				dtc_copy_block(packed, user + run->disp, run->bytes);
-			packed += run->bytes;
+		if (ends.bytes > bytes) {
+			ends.mask = _pdep_u64(first_bytes(bytes), ends.mask);
+			ends.bytes = bytes;
 		}
+		bytes -= ends.bytes;
+		if (unpack)
+			unpack_step(user, packed + ends.packed, &ends, index, true,
+				    false);
+		else
+			pack_step(packed + ends.packed, user, &ends, index, true, false);
+	}
+}
+
+/* Move periods [first, end), which fill no round. */
+static void move_periods(const struct steps *steps, const struct dtc_pattern *pattern,
+			 size_t first, size_t end)
+{
+	while (first < end) {
+		const size_t periods = DTC_MIN(end - first, steps->periods);
+
+		move_part(steps, pattern->user + (ptrdiff_t)first * pattern->user_step,
+			  pattern->packed + first * pattern->packed_step,
+			  periods * pattern->packed_step,
+			  pattern->direction == DTC_UNPACK);
+		first += periods;
 	}
 }
 
@@ -728,15 +794,18 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
-	size_t done = unpack ? unpack_fetched_lines(steps, pattern, inexact) : 0;
+	size_t done = 0;
 
+	if (unpack) {
+		done = unpack_fetched_lines(steps, pattern, inexact);
+	} else if (steps->joins_two) {
+		done = inexact / 2 * 2;
+		pack_joined(steps, pattern, inexact / 2);
+	}
 	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
 	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
-	move_periods(pattern, rounds * steps->periods, pattern->periods);
+	move_periods(steps, pattern, rounds * steps->periods, pattern->periods);
 }
-
-/* So many rounds are worth finding a line for. */
-#define LINES_LEAST 8
 
 static void skip_periods(struct dtc_pattern *pattern, size_t periods)
 {
@@ -754,29 +823,29 @@ static size_t periods_before_line(const char *side, ptrdiff_t step, size_t most)
 	return 0;
 }
 
-/* The periods to be moved one by one so that the lines of rounds are lines of memory. */
+/* The periods to be moved before so that the lines of rounds are lines of memory. */
 static size_t periods_in_front(const struct steps *steps,
 			       const struct dtc_pattern *pattern)
 {
-	if (joins_lines(steps, pattern))
+	if (streams_lines(steps, pattern))
 		return periods_before_line(
 			pattern->packed, (ptrdiff_t)pattern->packed_step,
 			DTC_MIN(joined_of(steps)->periods, pattern->periods));
-	if (steps->lines && pattern->periods >= LINES_LEAST * steps->periods)
-		return periods_before_line(pattern->user, pattern->user_step,
-					   steps->periods);
-	return 0;
+	return steps->lines ? periods_before_line(pattern->user, pattern->user_step,
+						  steps->periods)
+			    : 0;
 }
 
-static void move_from_lines(const struct steps *steps, const struct dtc_pattern *pattern)
+/* A long pattern, or one that passes the caches. */
+static void move_in_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	const size_t before = periods_in_front(steps, pattern);
 	struct dtc_pattern rest = *pattern;
 
-	move_periods(pattern, 0, before);
+	move_periods(steps, pattern, 0, before);
 	skip_periods(&rest, before);
-	if (steps->joins)
-		skip_periods(&rest, pack_joined(steps, &rest));
+	if (steps->joins_lines)
+		skip_periods(&rest, pack_lines(steps, &rest));
 	move_steps(steps, &rest);
 }
 
@@ -796,9 +865,12 @@ static bool dtc_move_pattern(const struct dtc_pattern *pattern)
 	}
 	if (!pattern->steps && dtc_passes_caches(pattern->stream) &&
 	    pattern->run_count == 1 && !fetches_lines(steps, pattern) &&
-	    !joins_lines(steps, pattern))
+	    !streams_lines(steps, pattern))
 		return false;
-	move_from_lines(steps, pattern);
+	if (is_long(pattern) || streams_lines(steps, pattern))
+		move_in_lines(steps, pattern);
+	else
+		move_steps(steps, pattern);
 	return true;
 }
 
@@ -810,7 +882,7 @@ static size_t dtc_lay_out_pattern(const struct dtc_pattern *pattern, void *steps
 	if (!plan_steps(&planned, pattern))
 		return 0;
 	size_t bytes = step_bytes(&planned);
-	if (planned.joins)
+	if (joins(&planned))
 		bytes += joined_bytes(joined_of(&planned));
 	memcpy(steps, &planned, bytes);
 	return bytes;
