@@ -293,11 +293,11 @@ START_TEST(rounds_of_several_lines_are_moved_from_any_address)
 	for (size_t i = 0; i < RUNS; i++)
 		words[i] = (struct dtc_short_run){ 8 * (int32_t)i, 4 };
 	/* Eight words, eight, and sixteen, which are too far apart for one store. */
-	for (size_t i = 0; i < RUNS / 2; i++)
-		apart[i] = (struct dtc_short_run){ 8 * (int32_t)i + (i < 8    ? 0
-								     : i < 16 ? 128
-									      : 192),
-						   4 };
+	for (int32_t i = 0; i < RUNS / 2; i++) {
+		const int32_t gap = i < 8 ? 0 : i < 16 ? 128 : 192;
+
+		apart[i] = (struct dtc_short_run){ 8 * i + gap, 4 };
+	}
 	struct dtc_pattern of[] = {
 		long_pattern_of(runs, 1, 24),          long_pattern_of(runs, 2, 36),
 		long_pattern_of(runs, 2, 48),          long_pattern_of(odd, 2, 24),

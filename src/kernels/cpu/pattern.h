@@ -318,22 +318,26 @@ static bool join_two(struct joined *joined, const struct steps *steps)
 	return true;
 }
 
-/* Pack a round by fewer stores than its steps take, if there are such. */
+/* Join a round of whole lines, if it takes fewer stores than steps. */
+static bool join_lines(struct joined *joined, const struct steps *steps,
+		       const struct dtc_pattern *pattern)
+{
+	return join_periods(joined, pattern, periods_of_packed_lines(pattern)) &&
+	       are_whole_lines(joined) &&
+	       joined->count * steps->packed_bytes <
+		       joined->periods * pattern->packed_step * steps->count;
+}
+
+/* Pack by fewer stores than the steps of a round take, if there are such. */
 static void join_rounds(struct steps *steps, const struct dtc_pattern *pattern)
 {
 	struct joined *joined = (void *)((char *)steps + step_bytes(steps));
+	const bool two_are_a_line = steps->count == 1 &&
+				    2 * steps->packed_bytes == DTC_CACHE_LINE;
 
-	steps->joins_two = join_two(joined, steps);
-	if (steps->joins_two && (are_whole_lines(joined) || !is_long(pattern)))
-		return;
-	steps->joins_lines =
-		is_long(pattern) &&
-		join_periods(joined, pattern, periods_of_packed_lines(pattern)) &&
-		are_whole_lines(joined) &&
-		joined->count * steps->packed_bytes <
-			joined->periods * pattern->packed_step * steps->count;
-	steps->joins_two = !steps->joins_lines && steps->joins_two &&
-			   join_two(joined, steps);
+	steps->joins_lines = is_long(pattern) && !two_are_a_line &&
+			     join_lines(joined, steps, pattern);
+	steps->joins_two = !steps->joins_lines && join_two(joined, steps);
 }
 
 /* Whether rounds are joined for packing. */
