@@ -441,21 +441,16 @@ DTC_INLINE bool are_halves(const struct steps *steps, size_t count)
 }
 
 /*
- * One step of packing; @halves if every step packs at most half a word. Only exact steps mask
- * their loads, because masks halve the speed of some CPUs. The other steps load the gaps
- * between runs as well and ignore them; they touch no page without a run (exact_rounds).
+ * One step of packing; @halves if every step packs at most half a word. It loads the gaps between runs as well and ignores
+ * them, because masks halve the speed of some CPUs, and stores whole words: the next step overwrites the excess.
  */
 DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *ends,
-			  __m512i index, bool exact, bool halves)
+			  __m512i index, bool halves)
 {
-	const char *from = user + ends->user;
-	__m512i bytes = _mm512_permutexvar_epi8(
-		index, exact ? _mm512_maskz_loadu_epi8(ends->mask, from)
-			     : _mm512_loadu_si512(from));
+	const __m512i bytes =
+		_mm512_permutexvar_epi8(index, _mm512_loadu_si512(user + ends->user));
 
-	if (exact)
-		_mm512_mask_storeu_epi8(to, first_bytes(ends->bytes), bytes);
-	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+	if (halves || ends->bytes <= WINDOW_BYTES / 2)
 		_mm256_storeu_si256((void *)to, _mm512_castsi512_si256(bytes));
 	else
 		_mm512_storeu_si512(to, bytes);
@@ -463,13 +458,11 @@ DTC_INLINE void pack_step(char *to, const char *user, const struct step_ends *en
 
 /* The same for unpacking, where the loads from the packed side are wider than necessary. */
 DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends *ends,
-			    __m512i index, bool exact, bool halves)
+			    __m512i index, bool halves)
 {
 	__m512i bytes;
 
-	if (exact)
-		bytes = _mm512_maskz_loadu_epi8(first_bytes(ends->bytes), from);
-	else if (halves || ends->bytes <= WINDOW_BYTES / 2)
+	if (halves || ends->bytes <= WINDOW_BYTES / 2)
 		bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)from));
 	else
 		bytes = _mm512_loadu_si512(from);
@@ -477,22 +470,17 @@ DTC_INLINE void unpack_step(char *user, const char *from, const struct step_ends
 				_mm512_permutexvar_epi8(index, bytes));
 }
 
-/*
- * When packing, only @exact rounds store exactly their own bytes; the others store whole words, and
- * the next step overwrites the excess.
- */
 DTC_INLINE void move_round(char *user, char *packed, const struct step_ends ends[],
-			   const __m512i index[], size_t count, bool unpack, bool exact,
-			   bool halves)
+			   const __m512i index[], size_t count, bool unpack, bool halves)
 {
 #pragma GCC unroll 8
 	for (size_t j = 0; j < count; j++)
 		if (unpack)
 			unpack_step(user, packed + ends[j].packed, &ends[j], index[j],
-				    exact, halves);
+				    halves);
 		else
 			pack_step(packed + ends[j].packed, user, &ends[j], index[j],
-				  exact, halves);
+				  halves);
 }
 
 /* Rounds of few steps are unrolled. */
@@ -504,7 +492,7 @@ DTC_INLINE void move_round(char *user, char *packed, const struct step_ends ends
  * the speed.
  */
 DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *pattern,
-			  size_t first, size_t end, size_t count, bool unpack, bool exact,
+			  size_t first, size_t end, size_t count, bool unpack,
 			  bool halves)
 {
 	const ptrdiff_t user_step = steps->user_step;
@@ -521,22 +509,20 @@ DTC_INLINE void move_each(const struct steps *steps, const struct dtc_pattern *p
 	if (count <= UNROLLED_STEPS) {
 #pragma GCC unroll 4
 		for (; packed != behind; packed += packed_step, user += user_step)
-			move_round(user, packed, ends, index, count, unpack, exact,
-				   halves);
+			move_round(user, packed, ends, index, count, unpack, halves);
 		return;
 	}
 	for (; packed != behind; packed += packed_step, user += user_step)
-		move_round(user, packed, ends, index, count, unpack, exact, halves);
+		move_round(user, packed, ends, index, count, unpack, halves);
 }
 
 DTC_INLINE void move_rounds(const struct steps *steps, const struct dtc_pattern *pattern,
-			    size_t first, size_t end, size_t count, bool unpack,
-			    bool exact)
+			    size_t first, size_t end, size_t count, bool unpack)
 {
-	if (!exact && are_halves(steps, count))
-		move_each(steps, pattern, first, end, count, unpack, exact, true);
+	if (are_halves(steps, count))
+		move_each(steps, pattern, first, end, count, unpack, true);
 	else
-		move_each(steps, pattern, first, end, count, unpack, exact, false);
+		move_each(steps, pattern, first, end, count, unpack, false);
 }
 
 /* How lines are written. */
@@ -683,7 +669,7 @@ DTC_INLINE void unpack_fetched(const struct steps *steps,
 		for (size_t j = 0; j < count; j++) {
 			__builtin_prefetch(user + ends[j].user + FETCH_AHEAD, 1);
 			unpack_step(user, packed + ends[j].packed, &ends[j], index[j],
-				    false, false);
+				    false);
 		}
 }
 
@@ -703,30 +689,29 @@ static size_t unpack_fetched_lines(const struct steps *steps,
 }
 
 /* A function for each small number of steps, and one for any number. */
-#define ROUNDS(NAME, COUNT, EXACT)                                                 \
+#define ROUNDS(NAME, COUNT)                                                        \
 	static void pack_##NAME(const struct steps *steps,                         \
 				const struct dtc_pattern *pattern, size_t first,   \
 				size_t end)                                        \
 	{                                                                          \
-		move_rounds(steps, pattern, first, end, COUNT, false, EXACT);      \
+		move_rounds(steps, pattern, first, end, COUNT, false);             \
 	}                                                                          \
 	static void unpack_##NAME(const struct steps *steps,                       \
 				  const struct dtc_pattern *pattern, size_t first, \
 				  size_t end)                                      \
 	{                                                                          \
-		move_rounds(steps, pattern, first, end, COUNT, true, EXACT);       \
+		move_rounds(steps, pattern, first, end, COUNT, true);              \
 	}
 
-ROUNDS(steps_1, 1, false)
-ROUNDS(steps_2, 2, false)
-ROUNDS(steps_3, 3, false)
-ROUNDS(steps_4, 4, false)
-ROUNDS(steps_5, 5, false)
-ROUNDS(steps_6, 6, false)
-ROUNDS(steps_7, 7, false)
-ROUNDS(steps_8, 8, false)
-ROUNDS(steps_any, steps->count, false)
-ROUNDS(steps_exactly, steps->count, true)
+ROUNDS(steps_1, 1)
+ROUNDS(steps_2, 2)
+ROUNDS(steps_3, 3)
+ROUNDS(steps_4, 4)
+ROUNDS(steps_5, 5)
+ROUNDS(steps_6, 6)
+ROUNDS(steps_7, 7)
+ROUNDS(steps_8, 8)
+ROUNDS(steps_any, steps->count)
 
 static void (*const rounds_of_steps[][2])(const struct steps *steps,
 					  const struct dtc_pattern *pattern, size_t first,
@@ -738,12 +723,31 @@ static void (*const rounds_of_steps[][2])(const struct steps *steps,
 	{ pack_steps_8, unpack_steps_8 },
 };
 
+/* One step, exactly its own bytes. */
+static void move_exactly(const struct step_ends *ends, __m512i index, char *user,
+			 char *packed, bool unpack)
+{
+	const __mmask64 bytes = first_bytes(ends->bytes);
+
+	user += ends->user;
+	packed += ends->packed;
+	if (unpack)
+		_mm512_mask_storeu_epi8(
+			user, ends->mask,
+			_mm512_permutexvar_epi8(index,
+						_mm512_maskz_loadu_epi8(bytes, packed)));
+	else
+		_mm512_mask_storeu_epi8(
+			packed, bytes,
+			_mm512_permutexvar_epi8(index, _mm512_maskz_loadu_epi8(ends->mask,
+									       user)));
+}
+
 /* Move so many periods, at most a round: the first bytes of its steps. */
 static void move_part(const struct steps *steps, char *user, char *packed, size_t bytes,
 		      bool unpack)
 {
 	for (const struct step *step = steps->step; bytes; step++) {
-		const __m512i index = _mm512_loadu_si512(step->index);
 		struct step_ends ends = step->ends;
 
 		if (ends.bytes > bytes) {
@@ -751,15 +755,12 @@ static void move_part(const struct steps *steps, char *user, char *packed, size_
 			ends.bytes = bytes;
 		}
 		bytes -= ends.bytes;
-		if (unpack)
-			unpack_step(user, packed + ends.packed, &ends, index, true,
-				    false);
-		else
-			pack_step(packed + ends.packed, user, &ends, index, true, false);
+		move_exactly(&ends, _mm512_loadu_si512(step->index), user, packed,
+			     unpack);
 	}
 }
 
-/* Move periods [first, end), which fill no round. */
+/* Move periods [first, end) exactly. */
 static void move_periods(const struct steps *steps, const struct dtc_pattern *pattern,
 			 size_t first, size_t end)
 {
@@ -807,8 +808,7 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 		pack_joined(steps, pattern, inexact / 2);
 	}
 	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
-	(unpack ? unpack_steps_exactly : pack_steps_exactly)(steps, pattern, inexact, rounds);
-	move_periods(steps, pattern, rounds * steps->periods, pattern->periods);
+	move_periods(steps, pattern, inexact * steps->periods, pattern->periods);
 }
 
 static void skip_periods(struct dtc_pattern *pattern, size_t periods)
