@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cpu_sets.h"
 #include "support/marks.h"
 #include "support/ref_buffer.h"
 
@@ -158,7 +159,7 @@ static void compare(const struct moves *moves, const struct dtc_cpu_kernels *cpu
 		return;
 	while (window->start[wrong] == expected[wrong])
 		wrong++;
-	ck_abort_msg("%s kernels, %s, %s: byte %td is %#x, not %#x", cpu->name,
+	ck_abort_msg("%s kernels, %s, %s: byte %td is %#x, not %#x", cpu_set_text(cpu),
 		     moves->text, place, to->low + (ptrdiff_t)(window->skipped + wrong),
 		     window->start[wrong], expected[wrong]);
 }
@@ -195,10 +196,9 @@ void moves_check(const struct moves *moves)
 	struct side to, from;
 
 	open_sides(moves, &to, &from);
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		for (unsigned place = 0; dtc_cpu_runs(dtc_cpu_sets[i]) && place < 4;
-		     place++)
-			call(moves, dtc_cpu_sets[i], places[place], &to,
+	for (int i = 0; cpu_set(i); i++)
+		for (unsigned place = 0; place < 4; place++)
+			call(moves, cpu_set(i), places[place], &to,
 			     at_edge(&to, place & 1), &from, at_edge(&from, place & 2));
 	close_side(&to);
 	close_side(&from);
@@ -235,9 +235,8 @@ void moves_check_alignments(const struct moves *moves, size_t step)
 	struct side to, from;
 
 	open_sides(moves, &to, &from);
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]))
-			check_alignments(moves, dtc_cpu_sets[i], &to, &from, step);
+	for (int i = 0; cpu_set(i); i++)
+		check_alignments(moves, cpu_set(i), &to, &from, step);
 	close_side(&to);
 	close_side(&from);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cpu_sets.h"
 #include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 #include "support/marks.h"
@@ -70,24 +71,23 @@ static void check_run(const struct dtc_cpu_kernels *set, size_t to, size_t from,
 	static _Alignas(4096) unsigned char target[RUN_MARGIN + RUN_MOST + 2 * RUN_MARGIN];
 	unsigned char *start = target + RUN_MARGIN + to, *end = start + bytes;
 
-	if (!dtc_cpu_runs(set))
-		return;
 	for (size_t i = 0; !source[1] && i < sizeof(source); i++)
 		source[i] = (unsigned char)(i * 7 + i / 251 + 1);
 	memset(start - RUN_MARGIN, 0xa5, RUN_MARGIN + bytes + RUN_MARGIN);
 	dtc_cpu_run(set, (char *)start, (const char *)source + from, bytes);
 	ck_assert_msg(memcmp(start, source + from, bytes) == 0,
-		      "%s: %zu bytes from %zu to %zu", set->name, bytes, from, to);
+		      "%s: %zu bytes from %zu to %zu", cpu_set_text(set), bytes, from,
+		      to);
 	for (size_t i = 0; i < RUN_MARGIN; i++)
 		ck_assert_msg(start[-1 - (ptrdiff_t)i] == 0xa5 && end[i] == 0xa5,
-			      "%s: %zu bytes from %zu to %zu touch others", set->name,
-			      bytes, from, to);
+			      "%s: %zu bytes from %zu to %zu touch others",
+			      cpu_set_text(set), bytes, from, to);
 }
 
 START_TEST(runs_of_every_length_are_copied)
 {
 	for (size_t bytes = 0; bytes <= 2100; bytes++)
-		check_run(dtc_cpu_sets[_i], 77, 33, bytes);
+		check_run(cpu_set(_i), 77, 33, bytes);
 }
 END_TEST
 
@@ -99,12 +99,12 @@ START_TEST(long_runs_are_copied_from_and_to_every_place)
 	for (size_t i = 0; i < DTC_ARRAY_LENGTH(lengths); i++)
 		for (size_t to = 0; to < 64; to++)
 			for (size_t from = to % 3; from < 64; from += 5)
-				check_run(dtc_cpu_sets[_i], to, from, lengths[i]);
+				check_run(cpu_set(_i), to, from, lengths[i]);
 	for (size_t bytes = RUN_MOST - 3; bytes <= RUN_MOST; bytes++)
-		check_run(dtc_cpu_sets[_i], 9, 1, bytes);
+		check_run(cpu_set(_i), 9, 1, bytes);
 	for (size_t bytes = 32766; bytes <= 32770; bytes++)
 		for (size_t to = 0; to < 16; to++)
-			check_run(dtc_cpu_sets[_i], to, 5, bytes);
+			check_run(cpu_set(_i), to, 5, bytes);
 }
 END_TEST
 
@@ -118,9 +118,8 @@ int main(void)
 	tcase_add_test(sets, sets_that_run_are_found_by_their_names);
 	tcase_add_test(sets, the_best_set_is_the_last_that_runs);
 	tcase_add_test(sets, sets_are_complete_and_have_names_of_their_own);
-	for (int i = 0; dtc_cpu_sets[i]; i++) {
-		tcase_add_loop_test(runs, runs_of_every_length_are_copied, i, i + 1);
-		tcase_add_loop_test(runs, long_runs_are_copied_from_and_to_every_place, i, i + 1);
-	}
+	tcase_add_loop_test(runs, runs_of_every_length_are_copied, 0, cpu_set_count());
+	tcase_add_loop_test(runs, long_runs_are_copied_from_and_to_every_place, 0,
+			    cpu_set_count());
 	return fixture_run(suite);
 }

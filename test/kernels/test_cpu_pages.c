@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "cpu_sets.h"
 #include "datatype/program.h"
 #include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
@@ -179,7 +180,8 @@ static void check_pack(const struct dtc_cpu_kernels *cpu, move_fn move, size_t b
 	memset(dense, 0, BLOCKS * bytes);
 	move(cpu, first_row(apart[0], bytes, ends), bytes, DTC_PACK);
 	ck_assert_msg(memcmp(dense, expected, BLOCKS * bytes) == 0,
-		      "%s kernels pack blocks of %zu bytes wrongly", cpu->name, bytes);
+		      "%s kernels pack blocks of %zu bytes wrongly", cpu_set_text(cpu),
+		      bytes);
 }
 
 static void check_unpack(const struct dtc_cpu_kernels *cpu, move_fn move, size_t bytes,
@@ -191,7 +193,8 @@ static void check_unpack(const struct dtc_cpu_kernels *cpu, move_fn move, size_t
 	move(cpu, first_row(apart[0], bytes, ends), bytes, DTC_UNPACK);
 	collect(apart[0], BLOCKS, bytes, ends, expected);
 	ck_assert_msg(memcmp(dense, expected, BLOCKS * bytes) == 0,
-		      "%s kernels unpack blocks of %zu bytes wrongly", cpu->name, bytes);
+		      "%s kernels unpack blocks of %zu bytes wrongly", cpu_set_text(cpu),
+		      bytes);
 }
 
 static void check_lengths(const struct dtc_cpu_kernels *cpu, move_fn move)
@@ -205,17 +208,15 @@ static void check_lengths(const struct dtc_cpu_kernels *cpu, move_fn move)
 
 START_TEST(grids_touch_no_byte_beside_a_block)
 {
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]))
-			check_lengths(dtc_cpu_sets[i], move_by_grid);
+	for (int i = 0; cpu_set(i); i++)
+		check_lengths(cpu_set(i), move_by_grid);
 }
 END_TEST
 
 START_TEST(tables_touch_no_byte_beside_a_block)
 {
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]))
-			check_lengths(dtc_cpu_sets[i], move_by_table);
+	for (int i = 0; cpu_set(i); i++)
+		check_lengths(cpu_set(i), move_by_table);
 }
 END_TEST
 
@@ -223,17 +224,15 @@ START_TEST(lists_touch_no_byte_beside_a_page)
 {
 	list_kind.wide = _i % 2;
 	list_kind.streamed = _i / 2;
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]))
-			check_lengths(dtc_cpu_sets[i], move_by_list);
+	for (int i = 0; cpu_set(i); i++)
+		check_lengths(cpu_set(i), move_by_list);
 }
 END_TEST
 
 START_TEST(patterns_touch_no_byte_beside_a_run)
 {
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]))
-			check_lengths(dtc_cpu_sets[i], move_by_pattern);
+	for (int i = 0; cpu_set(i); i++)
+		check_lengths(cpu_set(i), move_by_pattern);
 }
 END_TEST
 
@@ -271,8 +270,8 @@ static bool check_field(const struct dtc_cpu_kernels *cpu, unsigned char *field,
 		for (size_t j = 0; j < run_count; j++, n += run)
 			memcpy(expected + n, pattern.user + i * step + j * pitch, run);
 	ck_assert_msg(memcmp(dense, expected, n) == 0,
-		      "%s kernels pack %zu runs every %zu bytes wrongly", cpu->name,
-		      run_count, step);
+		      "%s kernels pack %zu runs every %zu bytes wrongly",
+		      cpu_set_text(cpu), run_count, step);
 	pattern.direction = DTC_UNPACK;
 	memset(field, 0, field_bytes);
 	cpu->pattern(&pattern);
@@ -280,7 +279,7 @@ static bool check_field(const struct dtc_cpu_kernels *cpu, unsigned char *field,
 		if (memcmp(pattern.user + n / run_count * step + n % run_count * pitch,
 			   expected + n * run, run) != 0)
 			ck_abort_msg("%s kernels unpack %zu runs every %zu bytes wrongly",
-				     cpu->name, run_count, step);
+				     cpu_set_text(cpu), run_count, step);
 	return true;
 }
 
@@ -310,9 +309,9 @@ START_TEST(patterns_touch_no_page_without_a_run)
 
 	ck_assert(all != MAP_FAILED);
 	ck_assert_int_eq(mprotect(all + page, field_bytes, PROT_READ | PROT_WRITE), 0);
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
-		if (dtc_cpu_runs(dtc_cpu_sets[i]) && dtc_cpu_sets[i]->pattern)
-			ck_assert_uint_gt(check_fields(dtc_cpu_sets[i], all + page), 0);
+	for (int i = 0; cpu_set(i); i++)
+		if (cpu_set(i)->pattern)
+			ck_assert_uint_gt(check_fields(cpu_set(i), all + page), 0);
 	munmap(all, field_bytes + 2 * (size_t)page);
 }
 END_TEST
@@ -346,7 +345,7 @@ static void check_transpose(const struct dtc_cpu_kernels *cpu, size_t rows,
 				ck_abort_msg(
 					"%s kernels: row %zu, column %zu of %zu x %zu "
 					"elements of %zu bytes",
-					cpu->name, i, j, rows, columns, element);
+					cpu_set_text(cpu), i, j, rows, columns, element);
 }
 
 static void check_sizes(const struct dtc_cpu_kernels *cpu, size_t element)
@@ -362,10 +361,9 @@ START_TEST(transpositions_touch_no_byte_beside_a_row)
 {
 	static const size_t elements[] = { 1, 2, 4, 8, 12, 16, 24, 32 };
 
-	for (size_t i = 0; dtc_cpu_sets[i]; i++)
+	for (int i = 0; cpu_set(i); i++)
 		for (size_t k = 0; k < DTC_ARRAY_LENGTH(elements); k++)
-			if (dtc_cpu_runs(dtc_cpu_sets[i]))
-				check_sizes(dtc_cpu_sets[i], elements[k]);
+			check_sizes(cpu_set(i), elements[k]);
 }
 END_TEST
 

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "datatype/program.h"
@@ -15,14 +14,17 @@
 
 #define ENTRIES 21
 
-/* The most entries of a table; neither number is even, see scaled_disp_of. */
+/* The most entries that are moved; neither number is even, see scaled_disp_of. */
 #define MOST 531
+
+/* Tables of so many entries and more, far apart, are prefetched. Those behind the first ones are not moved. */
+#define FAR_ENTRIES 8192
 
 /* A table's form. */
 struct form {
 	bool wide, wide_prefix;
 	uint8_t shift, prefix_shift;
-	bool far;      /* as if its span were worth prefetches */
+	bool far;      /* prefetched */
 	size_t length; /* of every entry; 0: unlike ones */
 	size_t entries; /* 0: ENTRIES */
 };
@@ -43,12 +45,17 @@ static struct moves moves;
 /* A table and its columns, as a program has them. */
 static union {
 	struct dtc_table header;
-	uint64_t words[sizeof(struct dtc_table) / 8 + 2 * MOST + 1];
+	uint64_t words[sizeof(struct dtc_table) / 8 + 2 * FAR_ENTRIES + 1];
 } storage;
 
 static size_t entries_of(const struct form *form)
 {
 	return form->entries ? form->entries : ENTRIES;
+}
+
+static size_t count_of(const struct form *form)
+{
+	return form->far ? FAR_ENTRIES : entries_of(form);
 }
 
 static size_t length_of(const struct form *form, size_t entry)
@@ -84,11 +91,11 @@ static void write_displacements(const struct form *form)
 
 static void write_prefixes(const struct form *form)
 {
-	uint64_t *wide = &storage.words[sizeof(struct dtc_table) / 8 + entries_of(form)];
+	uint64_t *wide = &storage.words[sizeof(struct dtc_table) / 8 + count_of(form)];
 	uint32_t *narrow = (uint32_t *)wide;
 	uint64_t prefix = 0;
 
-	for (size_t i = 0; i <= entries_of(form); i++) {
+	for (size_t i = 0; i <= count_of(form); i++) {
 		if (form->wide_prefix)
 			wide[i] = prefix;
 		else
@@ -99,11 +106,10 @@ static void write_prefixes(const struct form *form)
 
 static struct dtc_table *make_table(const struct form *form)
 {
-	memset(&storage, 0, sizeof(storage));
 	storage.header = (struct dtc_table){
-		.count = entries_of(form),
+		.count = count_of(form),
 		.uniform = form->length,
-		.prefix_offset = sizeof(struct dtc_table) + 8 * entries_of(form),
+		.prefix_offset = sizeof(struct dtc_table) + 8 * count_of(form),
 		.table_bytes = sizeof(storage),
 		.span = form->far ? UINT64_C(1) << 40 : 1000,
 		.disp_wide = form->wide,
@@ -140,7 +146,9 @@ static void run_table(const struct dtc_cpu_kernels *cpu, const struct moves *of,
 		.packed = pack ? to : (char *)(uintptr_t)from,
 		.user = call->absolute ? NULL : (char *)user,
 		.direction = call->direction,
-		.stream = call->stream,
+		.stream = !call->stream ? DTC_STREAM_NONE
+			  : pack        ? DTC_STREAM_PACKED
+					: DTC_STREAM_USER,
 	};
 
 	if (call->absolute)
@@ -271,7 +279,8 @@ START_TEST(words_go_to_their_places)
 			check_range(&form, MOST - count, count);
 		check_range(&form, 100, 3);
 		form.far = true;
-		check_range(&form, 1, MOST - 1);
+		for (uint64_t count = 0; count <= MOST; count += count < 90 ? 1 : 37)
+			check_range(&form, MOST - count, count);
 	}
 }
 END_TEST
@@ -320,6 +329,21 @@ START_TEST(every_alignment_of_both_sides_is_the_same)
 }
 END_TEST
 
+/* Where they may be written past the caches, in lines of the packed side. */
+START_TEST(words_from_memory_are_packed_at_every_alignment)
+{
+	const struct form form = { .shift = 3, .length = 8, .far = true };
+
+	for (uint64_t count = 0; count <= ENTRIES; count++) {
+		const struct call call = { make_table(&form), ENTRIES - count, count,
+					   DTC_PACK,          false,           true };
+
+		set_call(&form, &call);
+		moves_check_alignments(&moves, 4);
+	}
+}
+END_TEST
+
 static void setup(void)
 {
 	moves_setup();
@@ -345,5 +369,6 @@ int main(void)
 	tcase_add_loop_test(tables, long_runs_are_streamed, 0, 2);
 	tcase_add_test(tables, displacements_may_be_addresses);
 	tcase_add_test(tables, every_alignment_of_both_sides_is_the_same);
+	tcase_add_test(tables, words_from_memory_are_packed_at_every_alignment);
 	return fixture_run(suite);
 }
