@@ -208,22 +208,12 @@ static void fetch_blocks(const struct dtc_grid *grid)
 }
 
 /*
- * Short blocks, a line or more apart, in memory: the lines of the next few are prefetched before a few are
- * written. This costs more than it gains where they are in a cache, and on AMD processors (halo rows of 12 to
- * 92 bytes unpack at 0.6 to 0.8 of the speed without it).
+ * Short blocks, a line or more apart, in memory: each one's lines are prefetched while the blocks before it are
+ * written. Where they are in a cache, this costs more than it gains.
  */
-#define FETCH_SHORT 96
-#define FETCH_SHORT_PITCH 1024
-#define FETCH_SHORT_BLOCKS 4
-
-static bool is_on_amd(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_is("amd");
-#else
-	return false;
-#endif
-}
+#define FETCH_SHORT        96
+#define FETCH_SHORT_PITCH  1024
+#define FETCH_SHORT_BLOCKS 2
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
@@ -231,44 +221,62 @@ static bool is_worth_fetching_short(const struct dtc_grid *grid)
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
 	       pitch > grid->block && pitch >= DTC_CACHE_LINE &&
-	       pitch <= FETCH_SHORT_PITCH && !is_on_amd() && !is_worth_streaming(grid);
+	       pitch <= FETCH_SHORT_PITCH && !is_worth_streaming(grid);
 }
 
-/* Blocks of a row. */
-static void fetch_short_row(struct dtc_grid part, size_t blocks)
+/* @block is a constant for common lengths. */
+DTC_INLINE void fetch_short_blocks(const struct dtc_grid *grid, size_t block)
 {
-	const ptrdiff_t pitch = part.to_strides.inner;
+	const ptrdiff_t pitch = grid->to_strides.inner;
 
-	for (; blocks; blocks -= part.inner) {
-		part.inner = DTC_MIN(blocks, (size_t)FETCH_SHORT_BLOCKS);
-		const char *next = part.to + (ptrdiff_t)part.inner * pitch;
-
-		for (size_t i = 0; i < part.inner; i++, next += pitch) {
-			__builtin_prefetch(next, 1);
-			__builtin_prefetch(next + part.block - 1, 1);
-		}
-		dtc_move_grid(&part);
-		part.to += (ptrdiff_t)part.inner * pitch;
-		part.from += (ptrdiff_t)part.inner * part.from_strides.inner;
-	}
-}
-
-static void fetch_short_blocks(const struct dtc_grid *grid)
-{
-	struct dtc_grid part = *grid;
-
-	part.outer = 1;
 	for (size_t i = 0; i < grid->outer; i++) {
-		fetch_short_row(part, grid->inner);
-		part.to += grid->to_strides.outer;
-		part.from += grid->from_strides.outer;
+		char *to = grid->to + (ptrdiff_t)i * grid->to_strides.outer;
+		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
+
+		for (size_t j = grid->inner; j; j--) {
+			const char *next = to + FETCH_SHORT_BLOCKS * pitch;
+
+			__builtin_prefetch(next, 1);
+			__builtin_prefetch(next + block - 1, 1);
+			dtc_copy_block(to, from, block);
+			to += pitch;
+			from += grid->from_strides.inner;
+		}
 	}
+}
+
+#define FETCHED_GRID(LENGTH)                                           \
+	static void fetched_grid_##LENGTH(const struct dtc_grid *grid) \
+	{                                                              \
+		fetch_short_blocks(grid, LENGTH);                      \
+	}
+
+/* Rows of up to 24 numbers of 4 bytes. */
+#define ROW_LENGTHS(DO)                           \
+	EIGHT(DO, 4, 8, 12, 16, 20, 24, 28, 32)   \
+	EIGHT(DO, 36, 40, 44, 48, 52, 56, 60, 64) \
+	EIGHT(DO, 68, 72, 76, 80, 84, 88, 92, 96)
+
+ROW_LENGTHS(FETCHED_GRID)
+
+#define FETCHED_ENTRY(LENGTH) [LENGTH] = fetched_grid_##LENGTH,
+
+static void (*const fetched_grids[FETCH_SHORT + 1])(const struct dtc_grid *) = {
+	ROW_LENGTHS(FETCHED_ENTRY)
+};
+
+static void fetch_short_grid(const struct dtc_grid *grid)
+{
+	if (fetched_grids[grid->block])
+		fetched_grids[grid->block](grid);
+	else
+		fetch_short_blocks(grid, grid->block);
 }
 
 static void dtc_copy_grid(const struct dtc_grid *grid)
 {
 	if (is_worth_fetching_short(grid))
-		fetch_short_blocks(grid);
+		fetch_short_grid(grid);
 	else if (dtc_passes_caches(grid->stream))
 		dtc_stream_grid(grid);
 	else if (grid->stream == DTC_STREAM_FETCHED && is_worth_fetching(grid))

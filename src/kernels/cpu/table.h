@@ -6,6 +6,7 @@
 #define DTC_KERNELS_CPU_TABLE_H
 
 #include "base/base.h"
+#include "base/checked.h"
 #include "block.h"
 #include "datatype/program.h"
 #include "kernels.h"
@@ -49,7 +50,7 @@ static uint64_t prefetch_span(const struct dtc_entries *entries)
 					      : PREFETCH_SPAN_WORDS_UNPACK;
 }
 
-static struct columns columns_of(const struct dtc_entries *entries)
+DTC_INLINE struct columns columns_of(const struct dtc_entries *entries)
 {
 	const struct dtc_table *table = entries->table;
 
@@ -173,11 +174,89 @@ DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t 
 	}
 	return count - left;
 }
+
+/*
+ * Doubles from memory are packed in lines, and prefetched from further ahead than blocks are. On AMD CPUs only if they
+ * are far from each other: their hardware prefetches sorted lists as well.
+ */
+#define FAR_WORDS_AHEAD 64
+
+static bool needs_prefetching(const char *word, const char *ahead)
+{
+	return !__builtin_cpu_is("amd") ||
+	       dtc_magnitude(ahead - word) > FAR_WORDS_AHEAD * DTC_CACHE_LINE;
+}
+
+DTC_INLINE void prefetch_far_doubles(const struct columns *columns, uint64_t entry)
+{
+	if (!needs_prefetching(address(columns, false, entry),
+			       address(columns, false, entry + FAR_WORDS_AHEAD)))
+		return;
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < 8; i++)
+		__builtin_prefetch(address(columns, false, entry + FAR_WORDS_AHEAD + i));
+}
+
+DTC_INLINE __m512i line_of_doubles(const struct columns *columns, uint64_t entry)
+{
+	long long words[8];
+
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < 8; i++)
+		memcpy(&words[i], address(columns, false, entry + i), 8);
+	return _mm512_set_epi64(words[7], words[6], words[5], words[4], words[3],
+				words[2], words[1], words[0]);
+}
+
+/* @stream is a constant. */
+DTC_INLINE uint64_t pack_far_lines(const struct columns *columns, uint64_t first,
+				   uint64_t count, char *packed, bool stream)
+{
+	uint64_t moved = 0;
+
+	for (; count - moved >= 8; moved += 8, packed += DTC_CACHE_LINE) {
+		if (count - moved >= FAR_WORDS_AHEAD + 8)
+			prefetch_far_doubles(columns, first + moved);
+		const __m512i line = line_of_doubles(columns, first + moved);
+
+		if (stream)
+			_mm512_stream_si512((void *)packed, line);
+		else
+			_mm512_storeu_si512(packed, line);
+	}
+	return moved;
+}
+
+/* Pack doubles up to the last line; those in front of the first line that is written past the caches, singly. */
+DTC_INLINE uint64_t pack_far_doubles(const struct dtc_entries *entries,
+				     const struct columns *columns)
+{
+	char *packed = entries->packed;
+	const bool stream = dtc_passes_caches(entries->stream) &&
+			    (uintptr_t)packed % 8 == 0;
+	const uint64_t before = stream ? (0 - (uintptr_t)packed) % DTC_CACHE_LINE / 8 : 0;
+	const uint64_t single = DTC_MIN(before, entries->count);
+	const uint64_t first = entries->first + single;
+
+	for (uint64_t i = entries->first; i < first; i++, packed += 8)
+		memcpy(packed, address(columns, false, i), 8);
+	return single + (stream ? pack_far_lines(columns, first, entries->count - single,
+						 packed, true)
+				: pack_far_lines(columns, first, entries->count - single,
+						 packed, false));
+}
 #else
 DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t *list,
 			       uint64_t count, char *packed, size_t bytes, bool unpack)
 {
 	(void)entries, (void)list, (void)count, (void)packed, (void)bytes, (void)unpack;
+	return 0;
+}
+
+DTC_INLINE uint64_t pack_far_doubles(const struct dtc_entries *entries,
+				     const struct columns *columns)
+{
+	(void)entries, (void)columns;
 	return 0;
 }
 #endif
@@ -201,6 +280,13 @@ DTC_INLINE void move_equal_scaled(const struct dtc_entries *entries, size_t byte
 					 ? short_lead
 					 : lead_of(entries->table);
 
+	if (ARE_WORDS(bytes, shift) && bytes == 8 && !wide && !unpack &&
+	    columns.prefetch) {
+		const uint64_t moved = pack_far_doubles(entries, &columns);
+
+		i += moved;
+		packed += moved * 8;
+	}
 	for (; columns.prefetch && i < end; i++, packed += bytes) {
 		prefetch(&columns, lead, wide, i, unpack);
 		move(packed, address(&columns, wide, i), bytes, unpack);
