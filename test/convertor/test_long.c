@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "support/fixture.h"
 
 static const char *const texts[] = {
@@ -30,6 +31,8 @@ static const char *const texts[] = {
 	"hvector(20, 5000, 6001, byte)",
 	"subarray([40, 40, 40], [31, 33, 35], [3, 2, 1], c, double)",
 	"subarray([40, 40, 40], [40, 1, 40], [0, 7, 0], fortran, double)",
+	"contiguous(2, struct([1, 1, 3000], [0, 128000, 260000], "
+	"[hvector(1000, 12, 128, byte), hvector(1000, 68, 128, byte), byte]))",
 };
 
 #define TEXTS ((int)(sizeof(texts) / sizeof(texts[0])))
@@ -63,11 +66,14 @@ static void move_all_ways(struct stage *stage, struct choices *choices)
 		move_in_fragments(stage, choices, 2 * stage->bytes);
 }
 
+/* Through the caches, then past them, where some go other ways. */
 START_TEST(random_fragments_of_long_streams)
 {
 	struct choices choices = fixture_choices((uint64_t)_i);
-	struct dtconv_type *type = fixture_type(texts[_i]);
+	struct dtconv_type *type = fixture_type(texts[_i % TEXTS]);
 
+	if (_i >= TEXTS)
+		fixture_context->tuning.stream_bytes = 0;
 	for (size_t count = 1; count <= 3; count++) {
 		struct stage stage;
 
@@ -148,7 +154,7 @@ int main(void)
 	Suite *suite = suite_create("long");
 	TCase *streams = fixture_case(suite, "streams", 120);
 
-	tcase_add_loop_test(streams, random_fragments_of_long_streams, 0, TEXTS);
+	tcase_add_loop_test(streams, random_fragments_of_long_streams, 0, 2 * TEXTS);
 	tcase_add_loop_test(streams, seeks_in_long_streams, 0, TEXTS);
 	tcase_add_test(streams, tables_that_reach_over_megabytes);
 	return fixture_run(suite);

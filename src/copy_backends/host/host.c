@@ -167,37 +167,54 @@ static bool move_as_known_pattern(struct address_pair pair,
 	return true;
 }
 
+/*
+ * In the caches, short passes over several iterations save calls. Beyond them one iteration after the other is faster,
+ * unless it is short (doc/performance.md).
+ */
+static uint64_t iterations_of_a_pass(const struct address_pair *pair,
+				     const struct dtc_op *loop, uint64_t count)
+{
+	if (loop->body == 1)
+		return count;
+	if (dtc_passes_caches(pair->stream) && loop->unit_bytes >= PASS_BYTES)
+		return 1;
+	return DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
+}
+
+/* Move whole iterations, each operation of all of them at once. */
+static void move_pass(struct address_pair pair, const struct dtc_program *program,
+		      const struct dtc_op *loop, const struct dtc_op *body,
+		      uint64_t count)
+{
+	if (count == 1) {
+		dtc_move_body(&pair, program, body, loop->body);
+		return;
+	}
+	for (uint32_t i = 0; i < loop->body; i++) {
+		if (body[i].kind == DTC_OP_TABLE)
+			move_tables_across(pair, program, loop, &body[i], count);
+		else
+			move_across(pair, loop, &body[i], count);
+	}
+}
+
 static void move_iterations(struct address_pair pair, const struct dtc_cursor *cursor,
 			    const struct dtc_piece *piece)
 {
-	const struct dtc_program *program = cursor->program;
 	const struct dtc_op *loop = piece->op;
-	uint64_t count = piece->bytes / loop->unit_bytes;
-	uint64_t pass;
+	const uint64_t count = piece->bytes / loop->unit_bytes;
 
 	pair = pair_at(&pair, (int64_t)piece->iteration * loop->stride, 0);
-	if (count == 1) {
-		dtc_move_body(&pair, program, piece->body, loop->body);
+	if (count > 1 && (move_as_known_pattern(pair, cursor, loop, count) ||
+			  move_as_pattern(pair, loop, piece->body, count)))
 		return;
-	}
-	if (move_as_known_pattern(pair, cursor, loop, count) ||
-	    move_as_pattern(pair, loop, piece->body, count))
-		return;
-	pass = loop->body == 1 ? count : DTC_MAX(PASS_BYTES / loop->unit_bytes, UINT64_C(4));
-	for (uint64_t done = 0; done < count; done += pass) {
-		uint64_t n = DTC_MIN(count - done, pass);
-		struct address_pair start = pair_at(&pair, (int64_t)done * loop->stride,
-						    done * loop->unit_bytes);
+	const uint64_t pass = iterations_of_a_pass(&pair, loop, count);
 
-		for (uint32_t i = 0; i < loop->body; i++) {
-			const struct dtc_op *op = &piece->body[i];
-
-			if (op->kind == DTC_OP_TABLE)
-				move_tables_across(start, program, loop, op, n);
-			else
-				move_across(start, loop, op, n);
-		}
-	}
+	for (uint64_t done = 0; done < count; done += pass)
+		move_pass(pair_at(&pair, (int64_t)done * loop->stride,
+				  done * loop->unit_bytes),
+			  cursor->program, loop, piece->body,
+			  DTC_MIN(count - done, pass));
 }
 
 /* ---- the backend --------------------------------------------------------------------------- */
