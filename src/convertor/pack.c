@@ -62,7 +62,8 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 	const uint64_t stream_bytes = type->context->tuning.stream_bytes;
 	size_t size;
 
-	if (!layout || dtc_mul_size(count, type->bounds.size, &size) ||
+	if (!layout || (!layout->dense && !layout->mover) ||
+	    dtc_mul_size(count, type->bounds.size, &size) ||
 	    (direction == DTC_PACK ? bytes < size : bytes > size) ||
 	    (count > 1 && dtc_bounds_are_too_many(&type->bounds, count)))
 		return false;
@@ -72,7 +73,7 @@ static DTC_NOINLINE bool move_instances(const struct dtconv_type *type, size_t c
 		return false;
 	if (layout->dense)
 		size = move_dense(layout, size, user, packed, bytes, direction);
-	else if (bytes < size || !size || !layout->mover ||
+	else if (bytes < size || !size ||
 		 !dtc_mover_move_many(layout->mover, count, user, packed, direction))
 		return false;
 	dtc_count_host_call(type->context, direction, size);

@@ -124,6 +124,10 @@ static const struct pattern patterns[] = {
 	    "hindexed_block(2, [0,12,28,80,132,160,204,240,280,320], float)",
 	    "struct([2,2,1,2,2,2,2,2,2,2], [0,12,28,80,132,160,204,240,280,320],"
 	    "[int,int,double,int,float,int,int,int,int,int])" } },
+	/* One list in several arrays: a loop over a table. */
+	{ "table_in_arrays",
+	  { "hvector(3, 1, 400, indexed_block(1, [0,3,7,20,33,40,51,60,70,80], int))",
+	    "contiguous(3, resized(indexed_block(1, [0,3,7,20,33,40,51,60,70,80], float), 0, 400))" } },
 	/* The same bytes again and again. */
 	{ "step_zero",
 	  { "vector(20, 1, 0, double)", "hvector(20, 2, 0, int)",

@@ -41,7 +41,8 @@ const struct layout layouts[] = {
 	{ "a strip that goes on with a longer step",
 	  "struct([1,1], [0,80], [vector(10, 1, 2, int),vector(10, 1, 3, int)])", false },
 	{ "a strip that goes on with a shorter step",
-	  "struct([1,1], [0,120], [vector(10, 1, 3, int),vector(10, 1, 2, int)])", false },
+	  "struct([1,1], [0,120], [vector(10, 1, 3, int),vector(10, 1, 2, int)])",
+	  false },
 
 	/* Backwards, on the spot, overlapping. */
 	{ "negative stride", "vector(5, 1, -2, short)", false },
@@ -111,6 +112,11 @@ const struct layout layouts[] = {
 	{ "a table of vectors", "indexed([1, 2], [3, 0], vector(3, 1, 2, short))",
 	  false },
 	{ "a vector of tables", "vector(3, 1, 2, indexed([1, 2], [3, 0], short))",
+	  false },
+	{ "one list in several arrays",
+	  "struct([1, 1], [0, 1200], "
+	  "[indexed_block(3, [0, 9, 21, 60, 99, 120, 153, 180, 210, 240], int), "
+	  "hvector(3, 1, 400, indexed_block(1, [0, 3, 7, 20, 33, 40, 51, 60, 70, 80], int))])",
 	  false },
 	{ "nests without data between",
 	  "struct([1, 1, 1], [0, 4, 8], [int, contiguous(0, double), "

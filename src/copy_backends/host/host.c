@@ -136,22 +136,6 @@ static void move_across(struct address_pair pair, const struct dtc_op *loop,
 	pair.cpu->transpose(&grid);
 }
 
-static void move_tables_across(struct address_pair pair,
-			       const struct dtc_program *program,
-			       const struct dtc_op *loop, const struct dtc_op *op,
-			       uint64_t count)
-{
-	const struct dtc_table *table = dtc_program_table(program, op);
-
-	for (uint64_t i = 0; i < count; i++) {
-		struct address_pair start =
-			pair_at(&pair, (int64_t)i * loop->stride + op->disp,
-				i * loop->unit_bytes + op->bytes_before);
-
-		move_table(start, table, 0, table->count);
-	}
-}
-
 /* Move whole instances by the pattern of the layout's mover. False if it has none. */
 static bool move_as_known_pattern(struct address_pair pair,
 				  const struct dtc_cursor *cursor,
@@ -182,19 +166,19 @@ static uint64_t iterations_of_a_pass(const struct address_pair *pair,
 }
 
 /* Move whole iterations, each operation of all of them at once. */
-static void move_pass(struct address_pair pair, const struct dtc_program *program,
+static void move_pass(const struct address_pair *pair, const struct dtc_program *program,
 		      const struct dtc_op *loop, const struct dtc_op *body,
 		      uint64_t count)
 {
 	if (count == 1) {
-		dtc_move_body(&pair, program, body, loop->body);
+		dtc_move_body(pair, program, body, loop->body);
 		return;
 	}
 	for (uint32_t i = 0; i < loop->body; i++) {
 		if (body[i].kind == DTC_OP_TABLE)
-			move_tables_across(pair, program, loop, &body[i], count);
+			dtc_move_tables(pair, program, loop, &body[i], count);
 		else
-			move_across(pair, loop, &body[i], count);
+			move_across(*pair, loop, &body[i], count);
 	}
 }
 
@@ -210,11 +194,13 @@ static void move_iterations(struct address_pair pair, const struct dtc_cursor *c
 		return;
 	const uint64_t pass = iterations_of_a_pass(&pair, loop, count);
 
-	for (uint64_t done = 0; done < count; done += pass)
-		move_pass(pair_at(&pair, (int64_t)done * loop->stride,
-				  done * loop->unit_bytes),
-			  cursor->program, loop, piece->body,
+	for (uint64_t done = 0; done < count; done += pass) {
+		const struct address_pair start = pair_at(
+			&pair, (int64_t)done * loop->stride, done * loop->unit_bytes);
+
+		move_pass(&start, cursor->program, loop, piece->body,
 			  DTC_MIN(count - done, pass));
+	}
 }
 
 /* ---- the backend --------------------------------------------------------------------------- */

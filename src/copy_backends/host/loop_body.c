@@ -8,6 +8,20 @@
 
 #include "blocks.h"
 
+void dtc_move_tables(const struct address_pair *pair, const struct dtc_program *program,
+		     const struct dtc_op *loop, const struct dtc_op *op, uint64_t count)
+{
+	const struct dtc_table *table = dtc_program_table(program, op);
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct address_pair start =
+			pair_at(pair, (int64_t)i * loop->stride + op->disp,
+				i * loop->unit_bytes + op->bytes_before);
+
+		move_table(start, table, 0, table->count);
+	}
+}
+
 void dtc_move_body(const struct address_pair *pair, const struct dtc_program *program,
 		   const struct dtc_op *body, uint32_t op_count)
 {
@@ -19,6 +33,8 @@ void dtc_move_body(const struct address_pair *pair, const struct dtc_program *pr
 			move_run(start, op->bytes);
 		else if (op->kind == DTC_OP_STRIP)
 			move_strip(start, op, 0, op->count);
+		else if (op->kind == DTC_OP_LOOP)
+			dtc_move_tables(&start, program, op, &body[++i], op->count);
 		else
 			move_table(start, dtc_program_table(program, op), 0, op->count);
 	}

@@ -244,6 +244,21 @@ static bool set_run(struct dtc_short_run *run, const struct dtc_program *program
 	return disp == run->disp && bytes == run->bytes;
 }
 
+/* Whether a program has no loops, but for loops over one table. */
+static bool is_body(const struct dtc_program *program)
+{
+	for (uint32_t i = 0; i < program->op_count; i++) {
+		const struct dtc_op *op = &program->ops[i];
+
+		if (!dtc_op_is_loop(op))
+			continue;
+		if (op->kind != DTC_OP_LOOP || op->body != 1 ||
+		    program->ops[++i].kind != DTC_OP_TABLE)
+			return false;
+	}
+	return true;
+}
+
 /*
  * List the runs of a program without loops. Returns their number, or 0 if a list is not the fastest
  * way.
@@ -252,6 +267,8 @@ static size_t list_program(struct dtc_short_run runs[], const struct dtc_program
 {
 	size_t n = 0;
 
+	if (program->depth)
+		return 0;
 	for (uint32_t i = 0; i < program->op_count; i++) {
 		const struct dtc_op *op = &program->ops[i];
 		uint64_t count = runs_of(program, op);
@@ -265,7 +282,7 @@ static size_t list_program(struct dtc_short_run runs[], const struct dtc_program
 	return program->bytes <= FEW_RUN_BYTES * n ? n : 0;
 }
 
-/* A program without loops: as a list of runs if that is short, else operation by operation. */
+/* A body: as a list of runs if that is short, else operation by operation. */
 static void draft_program(struct dtc_mover *mover, struct dtc_short_run runs[])
 {
 	mover->runs = runs;
@@ -443,7 +460,7 @@ int dtc_mover_create(const struct dtc_layout *layout, struct dtc_mover **mover)
 	if (!is_short(layout))
 		return 0;
 	draft_nest(&draft, cpu);
-	if (!draft.move[DTC_PACK] && layout->program->depth == 0)
+	if (!draft.move[DTC_PACK] && is_body(layout->program))
 		draft_program(&draft, runs);
 	size_t step_bytes = draft_pattern(&draft, period, cpu);
 	if (draft.pattern.periods) {
