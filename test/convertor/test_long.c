@@ -31,8 +31,7 @@ static const char *const texts[] = {
 	"hvector(20, 5000, 6001, byte)",
 	"subarray([40, 40, 40], [31, 33, 35], [3, 2, 1], c, double)",
 	"subarray([40, 40, 40], [40, 1, 40], [0, 7, 0], fortran, double)",
-	"contiguous(2, struct([1, 1, 3000], [0, 128000, 260000], "
-	"[hvector(1000, 12, 128, byte), hvector(1000, 68, 128, byte), byte]))",
+	"struct([1, 1, 3000], [0, 128000, 260000], [hvector(1000, 12, 128, byte), hvector(1000, 68, 128, byte), byte])",
 };
 
 #define TEXTS ((int)(sizeof(texts) / sizeof(texts[0])))
