@@ -4,8 +4,8 @@
 #include "cpu_sets.h"
 
 #include <stdio.h>
-#include <stddef.h>
 
+/* other_maker.c, compiled for each set. */
 extern const struct dtc_cpu_kernels other_maker_generic, other_maker_avx2,
 	other_maker_avx512;
 

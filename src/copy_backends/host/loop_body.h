@@ -13,9 +13,9 @@ void dtc_move_tables(const struct address_pair *pair, const struct dtc_program *
 		     const struct dtc_op *loop, const struct dtc_op *op, uint64_t count);
 
 /*
- * Move one whole iteration of a body without loops, but for loops over one table. The pair is passed by address: a copy would be
- * loaded in words wider than those just stored, which waits until all earlier stores have left the
- * CPU (35 ns for each instance behind scattered stores, on an Intel Xeon).
+ * Move one whole iteration of a body without loops, but for loops over one table. The pair is passed
+ * by address: a copy would be loaded in words wider than those just stored, which waits until all
+ * earlier stores have left the CPU (35 ns for each instance behind scattered stores, on an Intel Xeon).
  */
 void dtc_move_body(const struct address_pair *pair, const struct dtc_program *program,
 		   const struct dtc_op *body, uint32_t op_count);

@@ -244,7 +244,7 @@ static bool set_run(struct dtc_short_run *run, const struct dtc_program *program
 	return disp == run->disp && bytes == run->bytes;
 }
 
-/* Whether a program has no loops, but for loops over one table. */
+/* Whether dtc_move_body moves a program: it has no loops, but for loops over one table. */
 static bool is_body(const struct dtc_program *program)
 {
 	for (uint32_t i = 0; i < program->op_count; i++) {
@@ -260,8 +260,7 @@ static bool is_body(const struct dtc_program *program)
 }
 
 /*
- * List the runs of a program without loops. Returns their number, or 0 if a list is not the fastest
- * way.
+ * List the runs of a program. Returns their number, or 0 if a list is not the fastest way, or there are loops.
  */
 static size_t list_program(struct dtc_short_run runs[], const struct dtc_program *program)
 {
@@ -282,7 +281,7 @@ static size_t list_program(struct dtc_short_run runs[], const struct dtc_program
 	return program->bytes <= FEW_RUN_BYTES * n ? n : 0;
 }
 
-/* A body: as a list of runs if that is short, else operation by operation. */
+/* As a list of runs if that is short, else operation by operation. */
 static void draft_program(struct dtc_mover *mover, struct dtc_short_run runs[])
 {
 	mover->runs = runs;

@@ -181,6 +181,7 @@ DTC_INLINE uint64_t move_lines(const struct dtc_entries *entries, const int32_t 
  */
 #define FAR_WORDS_AHEAD 64
 
+/* @ahead is the word so many entries behind @word. */
 static bool needs_prefetching(const char *word, const char *ahead)
 {
 	return !__builtin_cpu_is("amd") ||
