@@ -212,6 +212,106 @@ static void way_copy_both(struct engine *e, const char *name, struct gpu *gpu,
 	e->raw = true;
 }
 
+/* ---- plain kernels both ways ----------------------------------------------------------------- */
+
+/* One for each operation, on the device whose memory it reads. */
+struct plain_pair {
+	struct engine kernels[2];
+};
+
+static struct way *plain_of(const struct way *w, enum bench_op op)
+{
+	return way_of(&w->pair->kernels[op]);
+}
+
+static void release_plain(struct way *w)
+{
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++)
+		engine_release(&w->pair->kernels[op]);
+}
+
+static int prepare_plain(struct engine *e, struct way *w)
+{
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++) {
+		struct engine *kernel = &w->pair->kernels[op];
+
+		if (!engine_prepare(kernel, e->c, e->arena))
+			continue;
+		engine_problem(e, "%s", kernel->problem);
+		if (op == BENCH_UNPACK)
+			engine_release(&w->pair->kernels[BENCH_PACK]);
+		return -1;
+	}
+	return 0;
+}
+
+/* The kernel, and another one that stores the flag. */
+static bool queue_plain(struct engine *kernel, enum bench_op op, uint64_t flag)
+{
+	struct way *w = way_of(kernel);
+
+	return !w->ops->queue(kernel, w, op) && gpu_store_flag(w->by, flag);
+}
+
+/* The row's operation comes first. */
+static int plain_both(struct engine *e, struct way *w, enum bench_op op)
+{
+	enum bench_op other = op == BENCH_PACK ? BENCH_UNPACK : BENCH_PACK;
+	struct way *first = plain_of(w, op), *second = plain_of(w, other);
+	uint64_t flags[] = { *first->by->flag + 1, *second->by->flag + 1 };
+
+	first->user = w->user;
+	first->packed = w->packed;
+	if (!other_memory(e, w, &second->user, &second->packed) ||
+	    !queue_plain(&w->pair->kernels[op], op, flags[0]) ||
+	    !queue_plain(&w->pair->kernels[other], other, flags[1])) {
+		engine_problem(e, "a plain kernel was refused");
+		return -1;
+	}
+	gpu_wait_flag(first->by, flags[0]);
+	gpu_wait_flag(second->by, flags[1]);
+	return 0;
+}
+
+static void end_plain(struct way *w)
+{
+	if (!w->pair)
+		return;
+	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++)
+		engine_destroy(&w->pair->kernels[op]);
+	free(w->pair);
+}
+
+static bool set_up_plain(struct engine *kernel, struct gpu *gpu, const struct route *r,
+			 enum gpu_place read)
+{
+	way_roof(kernel, "plain", gpu, r);
+	if (kernel->absent)
+		return false;
+	way_of(kernel)->by = gpu_at(gpu, read);
+	return way_of(kernel)->by;
+}
+
+static void way_plain_both(struct engine *e, const char *name, struct gpu *gpu,
+			   const struct route *r)
+{
+	static const struct way_ops ops = { .prepare = prepare_plain,
+					    .once = plain_both,
+					    .release = release_plain,
+					    .end = end_plain };
+	struct way *w = way_new(e, name, gpu, &ops, r);
+
+	if (!w)
+		return;
+	plain_need_compiler(e);
+	w->pair = calloc(1, sizeof(*w->pair));
+	if (w->pair && set_up_plain(&w->pair->kernels[BENCH_PACK], gpu, r, r->user) &&
+	    set_up_plain(&w->pair->kernels[BENCH_UNPACK], gpu, r, r->packed))
+		return;
+	e->absent = true;
+	engine_problem(e, "no memory");
+}
+
 /* ---- the question ------------------------------------------------------------------------ */
 
 static double us_of(const struct results *rs, size_t from, const char *op,
@@ -285,6 +385,7 @@ static void print_peers(const struct results *rs, size_t from, const char *op,
 	double turns = us_of(rs, from, op, "dtconv-turns");
 	double apart = us_of(rs, from, op, "dtconv-apart");
 	double copies = us_of(rs, from, op, "copy-duplex");
+	double plain = us_of(rs, from, op, "plain-duplex");
 
 	if (from == rs->count)
 		return;
@@ -294,6 +395,7 @@ static void print_peers(const struct results *rs, size_t from, const char *op,
 	print_number(together, 9, 1);
 	print_number(apart, 9, 1);
 	print_number(copies, 9, 1);
+	print_number(plain, 9, 1);
 	print_number(together > 0 ? copies / together : 0, 8, 2);
 	print_number(apart > 0 ? copies / apart : 0, 8, 2);
 	printf("   0.95\n");
@@ -310,6 +412,7 @@ static void run_peers(struct session *s, const char *layout, size_t bytes,
 	struct engine *copies = run_add(s, way_copy_both, "copy-duplex", route);
 	if (copies && !copies->absent && route->user == PLACE_PEER)
 		way_of(copies)->by = gpu_other(s->gpu);
+	run_add(s, way_plain_both, "plain-duplex", route);
 	run_layout(s, run_find_layout(layout), bytes, 1u << RUN_WALL);
 	run_drop_engines(s);
 	print_peers(&s->results, from, "pack", gpu_place_name(route->packed));
@@ -323,13 +426,14 @@ void duplex_between_devices(struct session *s, const size_t *sizes)
 					       { PLACE_PEER, PLACE_DEVICE, 0 } };
 
 	s->rows_left = 2 * 2 * 3;
-	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %9s %7s %7s   aim N1\n", "peer, us",
-	       "bytes", "first", "packed", "in turn", "at once", "apart", "copies",
-	       "x once", "x apart");
+	printf("\n%-10s %10s %-6s %-7s %9s %9s %9s %9s %9s %7s %7s   aim N1\n",
+	       "peer, us", "bytes", "first", "packed", "in turn", "at once", "apart",
+	       "copies", "plain", "x once", "x apart");
 	for (; *sizes; sizes++)
 		for (size_t i = 0; i < 4; i++)
 			if (bench_matches(s->layouts, layouts[i / 2]))
 				run_peers(s, layouts[i / 2], *sizes, &routes[i % 2]);
 	printf("(a pack into the peer and an unpack from it; at once: by the device of the user's memory; apart: each by the\n"
-	       " device that it reads; copies: peer copies both ways at once; last, the speed of both over the copies')\n");
+	       " device that it reads; copies: peer copies both ways at once; plain: plain kernels, each by the device that it\n"
+	       " reads; last, the speed of both over the copies')\n");
 }

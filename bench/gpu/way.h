@@ -18,6 +18,7 @@ struct halo;
 struct layout_copy;
 struct page_copy;
 struct page_kernels;
+struct plain_pair;
 struct roof;
 struct torch;
 struct way;
@@ -72,6 +73,7 @@ struct way {
 	struct halo *pieces; /* of halo.c */
 	struct copy_halo *faces; /* of copy_halo.c */
 	struct roof *roof;   /* of roof.c */
+	struct plain_pair *pair; /* of duplex.c */
 	struct torch *torch; /* of torch.c */
 	struct fused *fused; /* of layout_copy_ways.c */
 	/* The memory, instead of a row's, of copies between layouts and of fresh lists; or NULL. */
