@@ -15,6 +15,7 @@
 #include "copy_backends/cuda/device/device_context.h"
 #include "support/fixture.h"
 #include "support/gpu.h"
+#include "support/listener.h"
 #include "support/type_choices.h"
 
 /* How two devices stand to each other. */
@@ -1604,6 +1605,39 @@ START_TEST(short_blocks_are_packed_across_the_link)
 }
 END_TEST
 
+/* The words that end a block would cross the link by themselves. */
+START_TEST(short_odd_blocks_are_not_shifted_across_the_link)
+{
+	const size_t bytes = 300 * 257;
+	struct listener listener;
+
+	if (!open_devices(ACCESS_GIVEN))
+		return;
+	listener_open(&listener, DTCONV_LOG_DEBUG, " memory: ");
+	struct dtconv_type *from = fixture_type_in(listener.context,
+						   "hvector(300, 128, 256, byte)"),
+			   *to = fixture_type_in(listener.context,
+						 "hvector(300, 128, 257, byte)");
+	struct arena source = memory_on(0, bytes);
+	for (int device = 0; device < 2; device++) {
+		struct arena target = memory_on(device, bytes);
+
+		fixture_ok(
+			dtconv_copy(from, 1, source.memory, to, 1, target.memory, NULL));
+		ck_assert_msg(strstr(listener.text,
+				     device ? "one launch (copy_rows_1)"
+					    : "one launch (copy_shifted_4)"),
+			      "%s", listener.text);
+		arena_close(&target);
+	}
+	arena_close(&source);
+	dtconv_type_unref(from);
+	dtconv_type_unref(to);
+	dtconv_context_destroy(listener.context);
+	close_devices();
+}
+END_TEST
+
 /* Without scratch memory one launch copies. */
 START_TEST(short_blocks_without_scratch_memory)
 {
@@ -2036,6 +2070,7 @@ static void add_stand_in_tests(TCase *streams, TCase *many, TCase *access, TCase
 	tcase_add_test(many, a_device_that_breaks_under_the_last_piece_fails_the_job);
 	tcase_add_loop_test(many, the_copy_of_a_type_waits_for_no_job, 0, KEPT);
 	tcase_add_test(access, rows_are_not_left_to_the_driver_where_it_refuses_them);
+	tcase_add_test(many, short_odd_blocks_are_not_shifted_across_the_link);
 	tcase_add_test(many, short_blocks_without_scratch_memory);
 	tcase_add_test(many, a_target_that_breaks_fails_the_copy);
 	tcase_add_loop_test(refused, refused_calls_between_devices, 0, 2 * REFUSABLE);

@@ -356,6 +356,24 @@ START_TEST(a_part_of_a_launch_shifts_no_words)
 }
 END_TEST
 
+/* To another device, blocks are copied by shifted words from 256 bytes on. */
+START_TEST(short_blocks_are_not_shifted_between_devices)
+{
+	const uint64_t block = shifted[_i].block;
+	struct dtc_gpu_launch launch;
+	const char *reason = NULL;
+	struct pair pair;
+
+	open_pair(&pair, shifted[_i].source, 1, shifted[_i].target, 1);
+	struct dtc_gpu_copy_job job = job_of(&pair);
+	job.is_between = true;
+	ck_assert_int_eq(plan(&pair, &job, &launch, &reason), 0);
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
+			 block < 256 ? "dtc_gpu_copy_rows_1" : shifted[_i].kernel);
+	close_pair(&pair);
+}
+END_TEST
+
 /* Pairs that are packed and unpacked, and a part of the reason. */
 static const struct {
 	const char *source, *target, *reason;
@@ -698,6 +716,8 @@ int main(void)
 			    layout_count);
 	tcase_add_loop_test(named, each_kernel_has_its_pairs, 0, CHOSEN);
 	tcase_add_loop_test(named, equal_blocks_are_copied_by_shifted_words, 0, SHIFTED);
+	tcase_add_loop_test(named, short_blocks_are_not_shifted_between_devices, 0,
+			    SHIFTED);
 	tcase_add_loop_test(named, a_part_of_a_launch_shifts_no_words, 0, SHIFTED);
 	tcase_add_loop_test(named, blocks_too_long_are_not_shifted, 0, 4);
 	tcase_add_loop_test(named, what_two_kernels_do_better_is_refused, 0, REFUSED);

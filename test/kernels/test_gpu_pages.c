@@ -474,6 +474,70 @@ START_TEST(numbers_out_of_range_of_either_list_are_reported)
 }
 END_TEST
 
+/* The first entry of a stretch that is out of range. */
+static uint64_t first_bad(const struct side *side, uint64_t begin, uint64_t end)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint64_t at = begin; at < end; at++)
+		if (is_bad(side, at))
+			first = DTC_MIN(first, entry_of(side, at));
+	return first;
+}
+
+/* Four planes of aligned rows, 38400 bytes, from pages of two rows to pages of three. */
+static void use_aligned_lists(struct choices *choices)
+{
+	job = (struct dtc_gpu_pages_job){ .layer_count = 2,
+					  .part_count = 2,
+					  .plane_bytes = 9600 };
+	from.list = (struct dtc_gpu_page_list){ .wide = chance(choices, 2),
+						.pool_pages = 120,
+						.page_bytes = 96,
+						.page_stride = 128,
+						.row_bytes = 48,
+						.row_stride = 64,
+						.part_stride = 120 * 128,
+						.layer_stride = 2 * 120 * 128 };
+	to.list = (struct dtc_gpu_page_list){ .wide = chance(choices, 2),
+					      .pool_pages = 70,
+					      .page_bytes = 144,
+					      .page_stride = 4 * 144,
+					      .row_bytes = 48,
+					      .row_stride = 48,
+					      .part_stride = 144,
+					      .layer_stride = 2 * 144 };
+	from.base = to.base = 16;
+	choose_table(choices, &from);
+	choose_table(choices, &to);
+}
+
+/* Longer stretches of whole words have one for each thread. */
+START_TEST(long_stretches_are_copied_by_a_word_a_thread)
+{
+	struct choices choices = fixture_choices(48);
+
+	for (int i = 0; i < 100; i++) {
+		use_aligned_lists(&choices);
+		const uint64_t words = stream_bytes() / 16;
+		const uint64_t begin = choose(&choices, words - 1024) * 16;
+		const uint64_t end =
+			begin + (1025 + choose(&choices, words - 1024 - begin / 16)) * 16;
+
+		if (i % 2)
+			spoil_some(&choices, i % 4 == 1 ? &from : &to);
+		fill(&choices);
+		launch_copy(begin, end);
+		for (uint64_t at = begin; at < end; at++)
+			if (!is_bad(&from, at) && !is_bad(&to, at))
+				expected[place_of(&to, at)] = pool[place_of(&from, at)];
+		ck_assert(!memcmp(expected, other, POOL));
+		ck_assert_uint_eq(from.fault, first_bad(&from, begin, end));
+		ck_assert_uint_eq(to.fault, first_bad(&to, begin, end));
+	}
+}
+END_TEST
+
 /* Pages of one row, at the start of the pool. */
 static void use_job(const struct dtc_gpu_pages_job *given)
 {
@@ -732,6 +796,49 @@ START_TEST(grids_fill_the_device)
 }
 END_TEST
 
+/* Aligned words are moved one by a thread if the stretch is short, or a copy, and not of one block. */
+START_TEST(threads_that_move_one_word_have_a_kernel)
+{
+	static const struct {
+		uint64_t begin, end;
+		bool is_copy;
+		enum dtc_gpu_kernel kernel;
+		uint32_t blocks;
+	} cases[] = {
+		{ 0, 16384, true, DTC_GPU_pages, 1 },
+		{ 0, 16400, true, DTC_GPU_page_words, 5 },
+		{ 0, 16400, false, DTC_GPU_page_words, 5 },
+		{ 0, 4 << 20, true, DTC_GPU_page_words, 1024 },
+		{ 0, 4 << 20, false, DTC_GPU_pages, 256 },
+		{ 1, 32768, true, DTC_GPU_pages, 8 },
+		{ 0, 32767, true, DTC_GPU_pages, 8 },
+		{ 1, (4 << 20) + 1, true, DTC_GPU_pages, 257 },
+		{ (UINT64_C(16) * INT32_MAX) - 32768, UINT64_C(16) * INT32_MAX, true,
+		  DTC_GPU_page_words, 8 },
+		{ (UINT64_C(16) * INT32_MAX) - 32768, UINT64_C(16) * INT32_MAX + 16, true,
+		  DTC_GPU_pages, 9 },
+	};
+	static struct dtc_gpu_launch planned;
+
+	use_job(&(struct dtc_gpu_pages_job){ .list = { .pool_pages = 1,
+						       .page_bytes = 1 << 30,
+						       .page_stride = 1 << 30 },
+					     .layer_count = 64,
+					     .part_count = 1,
+					     .plane_bytes = 1 << 30 });
+	to.list = job.list;
+	for (size_t i = 0; i < DTC_ARRAY_LENGTH(cases); i++) {
+		job.to = cases[i].is_copy ? &to.list : NULL;
+		job.begin = job.packed = cases[i].begin;
+		job.end = cases[i].end;
+		ck_assert_int_eq(dtc_gpu_plan_pages(&job, &planned), 0);
+		ck_assert_int_eq(planned.kernel, cases[i].kernel);
+		ck_assert_uint_eq(planned.grid, cases[i].blocks);
+	}
+	job.to = NULL;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gpu_pages");
@@ -744,6 +851,7 @@ int main(void)
 	tcase_add_test(lists,
 		       numbers_out_of_range_are_left_out_and_the_first_is_reported);
 	tcase_add_test(lists, numbers_out_of_range_of_either_list_are_reported);
+	tcase_add_test(lists, long_stretches_are_copied_by_a_word_a_thread);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
 	tcase_add_test(lists, only_the_stretch_is_moved);
 	tcase_add_test(lists, negative_numbers_are_out_of_range_in_any_pool);
@@ -754,5 +862,6 @@ int main(void)
 	tcase_add_test(large, what_is_too_long_is_refused);
 	tcase_add_test(large, more_tiles_than_a_grid_has_are_refused);
 	tcase_add_test(large, grids_fill_the_device);
+	tcase_add_test(large, threads_that_move_one_word_have_a_kernel);
 	return fixture_run(suite);
 }

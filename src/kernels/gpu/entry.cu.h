@@ -38,20 +38,21 @@
 		dtc_gpu_##name(const __grid_constant__ struct params DTC_GPU_PARAMS)
 
 /* Resident blocks of kernels with one phase or with three, by their parameters. */
-#define DTC_GPU_RESIDENT_dtc_gpu_strided_params 4
-#define DTC_GPU_RESIDENT_dtc_gpu_rows_params    6
-#define DTC_GPU_RESIDENT_dtc_gpu_mapped_params  8
-#define DTC_GPU_RESIDENT_dtc_gpu_copy_params    5
-#define DTC_GPU_RESIDENT_dtc_gpu_copies_params  3
-#define DTC_GPU_RESIDENT_dtc_gpu_table_params   4
-#define DTC_GPU_RESIDENT_dtc_gpu_pages_params   4
-#define DTC_GPU_RESIDENT_dtc_gpu_general_params 4
-#define DTC_GPU_RESIDENT_dtc_gpu_numbers_params 4
-#define DTC_GPU_RESIDENT_dtc_gpu_units_params   4
-#define DTC_GPU_RESIDENT_dtc_gpu_indexed_params 4
-#define DTC_GPU_RESIDENT_dtc_gpu_many_params    3
-#define DTC_GPU_RESIDENT_dtc_gpu_crc_params     3
-#define DTC_GPU_RESIDENT_dtc_gpu_staged_params  6
+#define DTC_GPU_RESIDENT_dtc_gpu_strided_params    4
+#define DTC_GPU_RESIDENT_dtc_gpu_rows_params       6
+#define DTC_GPU_RESIDENT_dtc_gpu_mapped_params     8
+#define DTC_GPU_RESIDENT_dtc_gpu_copy_params       5
+#define DTC_GPU_RESIDENT_dtc_gpu_copies_params     3
+#define DTC_GPU_RESIDENT_dtc_gpu_table_params      4
+#define DTC_GPU_RESIDENT_dtc_gpu_pages_params      4
+#define DTC_GPU_RESIDENT_dtc_gpu_page_words_params 8
+#define DTC_GPU_RESIDENT_dtc_gpu_general_params    4
+#define DTC_GPU_RESIDENT_dtc_gpu_numbers_params    4
+#define DTC_GPU_RESIDENT_dtc_gpu_units_params      4
+#define DTC_GPU_RESIDENT_dtc_gpu_indexed_params    4
+#define DTC_GPU_RESIDENT_dtc_gpu_many_params       3
+#define DTC_GPU_RESIDENT_dtc_gpu_crc_params        3
+#define DTC_GPU_RESIDENT_dtc_gpu_staged_params     6
 
 /* The same of kernels with two phases. */
 #define DTC_GPU_RESIDENT2_dtc_gpu_periodic_params  3

@@ -110,6 +110,7 @@ DTC_GPU_ENTRY1(sorted_unpack_16, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_16
 DTC_GPU_ENTRY1(sorted_unpack_8, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_8_phase)
 DTC_GPU_ENTRY1(sorted_unpack_4, dtc_gpu_mapped_params, dtc_gpu_sorted_unpack_4_phase)
 DTC_GPU_ENTRY1(pages, dtc_gpu_pages_params, dtc_gpu_pages_phase)
+DTC_GPU_ENTRY1(page_words, dtc_gpu_page_words_params, dtc_gpu_page_words_phase)
 DTC_GPU_ENTRY1(general_pack, dtc_gpu_general_params, dtc_gpu_general_pack_phase)
 DTC_GPU_ENTRY1(general_unpack, dtc_gpu_general_params, dtc_gpu_general_unpack_phase)
 DTC_GPU_ENTRY3(many_pack, dtc_gpu_many_params, dtc_gpu_many_find, dtc_gpu_many_fetch,

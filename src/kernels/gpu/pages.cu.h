@@ -373,4 +373,72 @@ DTC_GPU_FN void dtc_gpu_pages_phase(const struct dtc_gpu_pages_params *p, void *
 		dtc_gpu_move_page_pieces(p, &start, number, at.thread);
 }
 
+/* ---- an aligned word a thread --------------------------------------------------------------------- */
+
+/* A word of a side, by numbers of 32 bits. */
+struct dtc_gpu_page_spot {
+	uint32_t entry;
+	uint32_t row;
+	uint32_t index;
+	uint64_t number;
+};
+
+/* Word @ahead of a plane. Its page's number is loaded, and not looked at. */
+DTC_GPU_FN struct dtc_gpu_page_spot dtc_gpu_page_spot_at(
+	const struct dtc_gpu_pages_params *p, const struct dtc_gpu_page_side *side,
+	uint32_t ahead)
+{
+	struct dtc_gpu_page_spot spot = { 0, 0, ahead, 0 };
+
+	if (!side->form)
+		return spot;
+	spot.row = dtc_gpu_carry(&side->words, &spot.index);
+	spot.entry = dtc_gpu_carry(&side->rows, &spot.row);
+	spot.number = dtc_gpu_page_number(p, side, spot.entry);
+	return spot;
+}
+
+/* Word @number of the stream; 0 if its page does not exist. */
+DTC_GPU_FN uint64_t dtc_gpu_page_spot_place(const struct dtc_gpu_pages_params *p,
+					    const struct dtc_gpu_page_side *side,
+					    const struct dtc_gpu_page_unit *unit,
+					    const struct dtc_gpu_page_spot *spot,
+					    uint32_t number)
+{
+	if (!side->form)
+		return side->memory + (uint64_t)number * DTC_GPU_PIECE;
+	if (spot->number < side->limit)
+		return dtc_gpu_page_row(side, unit, spot->number, spot->row) +
+		       (uint64_t)spot->index * DTC_GPU_PIECE;
+	if (!(spot->index | spot->row) || number == p->first)
+		dtc_gpu_report_entry(side, spot->entry);
+	return 0;
+}
+
+/* Both sides' numbers are loaded before the first is used. */
+DTC_GPU_FN void dtc_gpu_page_words_phase(const struct dtc_gpu_pages_params *p,
+					 void *shared, struct dtc_gpu_at at)
+{
+	uint32_t number = (uint32_t)p->first + at.block * DTC_GPU_BLOCK + at.thread;
+	struct dtc_gpu_page_unit unit = { number, 0, 0, 0 };
+	struct dtc_gpu_page_spot spot[2];
+	struct dtc_gpu_bytes16 value;
+	uint64_t from, to;
+
+	(void)shared;
+	if (number >= p->last)
+		return;
+	unit.part = dtc_gpu_carry(&p->planes, &unit.ahead);
+	unit.layer = dtc_gpu_carry(&p->parts, &unit.part);
+	DTC_GPU_UNROLL
+	for (uint32_t s = 0; s < 2; s++)
+		spot[s] = dtc_gpu_page_spot_at(p, &p->sides[s], unit.ahead);
+	from = dtc_gpu_page_spot_place(p, &p->sides[0], &unit, &spot[0], number);
+	to = dtc_gpu_page_spot_place(p, &p->sides[1], &unit, &spot[1], number);
+	if (!from || !to)
+		return;
+	dtc_gpu_load16(from, &value);
+	dtc_gpu_store16(to, &value);
+}
+
 #endif

@@ -199,6 +199,9 @@ struct dtc_gpu_pages_params {
 	uint32_t numbers[DTC_GPU_PAGE_NUMBERS];
 };
 
+/* Parameters of the kernel that moves one word a thread. */
+#define dtc_gpu_page_words_params dtc_gpu_pages_params
+
 /* A unit of a map, where those are in the order of the user's addresses. */
 struct dtc_gpu_sorted_unit {
 	int32_t disp;   /* in units */

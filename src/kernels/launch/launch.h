@@ -46,6 +46,11 @@ static inline bool dtc_gpu_is_staged(enum dtc_gpu_kernel kernel)
 	return kernel == DTC_GPU_staged_pack || kernel == DTC_GPU_staged_unpack;
 }
 
+static inline bool dtc_gpu_is_of_pages(enum dtc_gpu_kernel kernel)
+{
+	return kernel == DTC_GPU_pages || kernel == DTC_GPU_page_words;
+}
+
 enum dtc_gpu_class {
 	DTC_GPU_CLASS_STRIDED,
 	DTC_GPU_CLASS_PERIODIC,

@@ -29,6 +29,8 @@
  * Equal blocks are copied by shifted words from these lengths on (16 MiB on an H200, us: single bytes, shifted words of 4
  * and of 16, blocks of 32 bytes 45, 47, 62; 128 bytes 40, 33, 40; 512 bytes 37, 22, 19; 8 KiB 35, 19, 14. Twos, shifted
  * words of 16, blocks of 256 bytes 28, 28; 512 bytes 27, 23; 2 KiB 28, 20. Words of 4 gain nothing.)
+ * A link carries the shorter words that end a block as packets of their own (the same to a peer, blocks of 128 bytes 94,
+ * 122 by words of 4; 512 bytes 93, 79 by words of 16; twos, 512 bytes 87, 76).
  */
 #define SHIFTED_BLOCK 32
 #define LONG_BLOCK    256
@@ -226,20 +228,20 @@ static bool has_whole_blocks(const struct side *side)
 	       shape->end % shape->leaf_bytes == 0;
 }
 
-static uint32_t shifted_word_of(uint64_t block, uint32_t word)
+static uint32_t shifted_word_of(uint64_t block, uint32_t word, bool is_between)
 {
 	if (word > 2 || block < (word == 2 ? TWOWISE_BLOCK : SHIFTED_BLOCK) ||
-	    block > INT32_MAX)
+	    block > INT32_MAX || (is_between && block < LONG_BLOCK))
 		return 0;
 	return block < LONG_BLOCK ? 4 : 16;
 }
 
 /* The length of the words if equal blocks, whose places @word divides, are copied so, or 0. */
 static uint32_t shifted_word(const struct side *source, const struct side *target,
-			     uint32_t word)
+			     uint32_t word, bool is_between)
 {
 	const uint64_t block = source->shape.leaf_bytes;
-	const uint32_t shifted = shifted_word_of(block, word);
+	const uint32_t shifted = shifted_word_of(block, word, is_between);
 
 	if (!shifted || block != target->shape.leaf_bytes || !has_whole_blocks(source) ||
 	    !has_whole_blocks(target))
@@ -263,12 +265,13 @@ static bool is_mapped(const struct side *source, const struct side *target)
 	return source->form == DTC_GPU_MAPPED || target->form == DTC_GPU_MAPPED;
 }
 
+/* Of long blocks a link decides nothing. */
 static bool is_worth(const struct side *source, const struct side *target, uint32_t word,
 		     const char **reason)
 {
 	*reason = "long blocks at odd addresses";
 	if (word == 1 && DTC_MIN(block_of(source), block_of(target)) > BYTEWISE_BLOCK &&
-	    !shifted_word(source, target, word))
+	    !shifted_word(source, target, word, false))
 		return false;
 	*reason = "an irregular layout is not aligned to 4 bytes";
 	return word >= MAP_WORD_LEAST || !is_mapped(source, target);
@@ -458,12 +461,13 @@ static int plan_words(const struct side *source, const struct side *target, uint
 	return set_launch(launch, bytes, kernel_of(params, word), reason);
 }
 
-static int plan(const struct side *source, const struct side *target, bool is_part,
-		struct dtc_gpu_launch *launch, struct dtc_gpu_copy_needs *needs,
-		const char **reason)
+static int plan(const struct side *source, const struct side *target,
+		const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch *launch,
+		struct dtc_gpu_copy_needs *needs, const char **reason)
 {
 	const uint32_t word = dtc_gpu_alignment(bits_of(source) | bits_of(target));
-	const uint32_t shifted = is_part ? 0 : shifted_word(source, target, word);
+	const uint32_t shifted =
+		job->is_part ? 0 : shifted_word(source, target, word, job->is_between);
 
 	*reason = "a layout is transposed against the stream";
 	if (is_transposing(source, launch) || is_transposing(target, launch))
@@ -483,7 +487,7 @@ int dtc_gpu_plan_copy(const struct dtc_gpu_copy_job *job, struct dtc_gpu_launch 
 	if (source.form == NO_FORM || target.form == NO_FORM)
 		return DTCONV_ERR_UNSUPPORTED;
 	go_along_memory(&source, &target);
-	return plan(&source, &target, job->is_part, launch, needs, reason);
+	return plan(&source, &target, job, launch, needs, reason);
 }
 
 /* ---- in advance --------------------------------------------------------------------------------- */

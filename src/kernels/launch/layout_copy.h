@@ -23,6 +23,7 @@ struct dtc_gpu_copy_job {
 	struct dtc_gpu_copy_end source, target;
 	uint64_t begin, end; /* begin before end */
 	bool is_part;        /* of a launch of many, which shifts no words */
+	bool is_between;     /* the sides are memory of two devices */
 };
 
 /* What the device needs of a side. */

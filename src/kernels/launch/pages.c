@@ -161,13 +161,24 @@ static void set_units(const struct dtc_gpu_pages_job *job,
 }
 
 /* One block writes the flag itself, which saves more than several blocks gain. */
-static uint32_t choose_pieces(uint64_t units)
-{
-	const uint64_t one_block = (uint64_t)DTC_GPU_PAGE_PIECES * DTC_GPU_BLOCK;
+#define ONE_BLOCK_UNITS (UINT64_C(1) * DTC_GPU_PAGE_PIECES * DTC_GPU_BLOCK)
 
-	return units <= one_block || units >= SHORT_BYTES / DTC_GPU_PIECE
-		       ? DTC_GPU_PAGE_PIECES
-		       : 1;
+static bool is_short(uint64_t units)
+{
+	return units > ONE_BLOCK_UNITS && units < SHORT_BYTES / DTC_GPU_PIECE;
+}
+
+/*
+ * Whether a thread moves one whole word, which it finds by 32-bit arithmetic. Between lists two numbers are loaded before a
+ * word is, which more threads hide better than more words of each.
+ */
+static bool has_single_words(const struct dtc_gpu_pages_params *params, bool is_copy)
+{
+	const uint64_t units = params->last - params->first;
+
+	return params->aligned && !params->ragged && params->last <= INT32_MAX &&
+	       params->plane_words <= DIGIT_MOST &&
+	       (is_short(units) || (is_copy && units > ONE_BLOCK_UNITS));
 }
 
 int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job, struct dtc_gpu_launch *launch)
@@ -183,12 +194,15 @@ int dtc_gpu_plan_pages(const struct dtc_gpu_pages_job *job, struct dtc_gpu_launc
 	params->end = job->end;
 	set_sides(job, params);
 	set_units(job, params);
-	params->each = choose_pieces(params->last - params->first);
+	const bool single = has_single_words(params, job->to);
+	params->each = single || is_short(params->last - params->first)
+			       ? 1
+			       : DTC_GPU_PAGE_PIECES;
 	const uint64_t blocks = dtc_divide_up(params->last - params->first,
 					      (uint64_t)params->each * DTC_GPU_BLOCK);
 	if (blocks > DTC_GPU_GRID_MOST)
 		return DTCONV_ERR_UNSUPPORTED;
-	launch->kernel = DTC_GPU_pages;
+	launch->kernel = single ? DTC_GPU_page_words : DTC_GPU_pages;
 	launch->class = DTC_GPU_CLASS_INDEXED;
 	launch->grid = (uint32_t)blocks;
 	launch->params_bytes = sizeof(*params);

@@ -88,7 +88,7 @@ bool dtc_gpu_special_of(const struct dtc_gpu_launch *launch,
 	 * would save nothing.
 	 */
 	if (!launch->grid || !dtc_gpu_is_special_class(launch->class) ||
-	    dtc_gpu_is_staged(launch->kernel) || launch->kernel == DTC_GPU_pages)
+	    dtc_gpu_is_staged(launch->kernel) || dtc_gpu_is_of_pages(launch->kernel))
 		return false;
 	special->kernel = launch->kernel;
 	special->class = launch->class;

@@ -67,11 +67,15 @@ static int plan_launch(const struct dtc_cuda_submission *submission,
 		       const char **reason)
 {
 	const uint64_t begin = copy->source.cursor->position;
-	struct dtc_gpu_copy_job gpu = { .source = end_of(&copy->source),
-					.target = end_of(&copy->target),
-					.begin = begin,
-					.end = begin + copy->bytes,
-					.is_part = copy->is_part };
+	struct dtc_gpu_copy_job gpu = {
+		.source = end_of(&copy->source),
+		.target = end_of(&copy->target),
+		.begin = begin,
+		.end = begin + copy->bytes,
+		.is_part = copy->is_part,
+		.is_between =
+			dtc_memory_is_between(&copy->source.memory, &copy->target.memory)
+	};
 	struct dtc_gpu_copy_needs needs;
 	int status = dtc_gpu_plan_copy(&gpu, launch, &needs, reason);
 
