@@ -219,11 +219,6 @@ struct plain_pair {
 	struct engine kernels[2];
 };
 
-static struct way *plain_of(const struct way *w, enum bench_op op)
-{
-	return way_of(&w->pair->kernels[op]);
-}
-
 static void release_plain(struct way *w)
 {
 	for (int op = BENCH_PACK; op <= BENCH_UNPACK; op++)
@@ -246,28 +241,34 @@ static int prepare_plain(struct engine *e, struct way *w)
 }
 
 /* The kernel, and another one that stores the flag. */
-static bool queue_plain(struct engine *kernel, enum bench_op op, uint64_t flag)
+static bool queue_plain(struct engine *e, struct engine *kernel, enum bench_op op,
+			uint64_t flag)
 {
 	struct way *w = way_of(kernel);
 
-	return !w->ops->queue(kernel, w, op) && gpu_store_flag(w->by, flag);
+	if (!w->ops->queue(kernel, w, op))
+		return gpu_store_flag(w->by, flag) || plain_refused(e, w->by);
+	engine_problem(e, "%s", kernel->problem);
+	return false;
 }
 
 /* The row's operation comes first. */
 static int plain_both(struct engine *e, struct way *w, enum bench_op op)
 {
 	enum bench_op other = op == BENCH_PACK ? BENCH_UNPACK : BENCH_PACK;
-	struct way *first = plain_of(w, op), *second = plain_of(w, other);
-	uint64_t flags[] = { *first->by->flag + 1, *second->by->flag + 1 };
+	struct engine *kernels = w->pair->kernels;
+	struct way *first = way_of(&kernels[op]), *second = way_of(&kernels[other]);
+	const uint64_t flags[] = { *first->by->flag + 1, *second->by->flag + 1 };
 
 	first->user = w->user;
 	first->packed = w->packed;
-	if (!other_memory(e, w, &second->user, &second->packed) ||
-	    !queue_plain(&w->pair->kernels[op], op, flags[0]) ||
-	    !queue_plain(&w->pair->kernels[other], other, flags[1])) {
-		engine_problem(e, "a plain kernel was refused");
+	if (!other_memory(e, w, &second->user, &second->packed)) {
+		plain_refused(e, w->gpu);
 		return -1;
 	}
+	if (!queue_plain(e, &kernels[op], op, flags[0]) ||
+	    !queue_plain(e, &kernels[other], other, flags[1]))
+		return -1;
 	gpu_wait_flag(first->by, flags[0]);
 	gpu_wait_flag(second->by, flags[1]);
 	return 0;

@@ -338,39 +338,36 @@ START_TEST(equal_blocks_are_copied_by_shifted_words)
 }
 END_TEST
 
-/* Together with others they are copied by words that divide both sides, however long they are. */
-START_TEST(a_part_of_a_launch_shifts_no_words)
+static void must_be_planned(int number, bool is_part, bool is_between, const char *kernel)
 {
-	const uint64_t block = shifted[_i].block;
 	struct dtc_gpu_launch launch;
 	const char *reason = NULL;
 	struct pair pair;
 
-	open_pair(&pair, shifted[_i].source, 1, shifted[_i].target, 1);
+	open_pair(&pair, shifted[number].source, 1, shifted[number].target, 1);
 	struct dtc_gpu_copy_job job = job_of(&pair);
-	job.is_part = true;
+	job.is_part = is_part;
+	job.is_between = is_between;
 	ck_assert_int_eq(plan(&pair, &job, &launch, &reason), 0);
-	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
-			 block % 512 ? "dtc_gpu_copy_rows_1" : "dtc_gpu_copy_rows_2");
+	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel), kernel);
 	close_pair(&pair);
+}
+
+/* Together with others they are copied by words that divide both sides, however long they are. */
+START_TEST(a_part_of_a_launch_shifts_no_words)
+{
+	must_be_planned(_i, true, false,
+			shifted[_i].block % 512 ? "dtc_gpu_copy_rows_1"
+						: "dtc_gpu_copy_rows_2");
 }
 END_TEST
 
 /* To another device, blocks are copied by shifted words from 256 bytes on. */
 START_TEST(short_blocks_are_not_shifted_between_devices)
 {
-	const uint64_t block = shifted[_i].block;
-	struct dtc_gpu_launch launch;
-	const char *reason = NULL;
-	struct pair pair;
-
-	open_pair(&pair, shifted[_i].source, 1, shifted[_i].target, 1);
-	struct dtc_gpu_copy_job job = job_of(&pair);
-	job.is_between = true;
-	ck_assert_int_eq(plan(&pair, &job, &launch, &reason), 0);
-	ck_assert_str_eq(dtc_gpu_kernel_name(launch.kernel),
-			 block < 256 ? "dtc_gpu_copy_rows_1" : shifted[_i].kernel);
-	close_pair(&pair);
+	must_be_planned(_i, false, true,
+			shifted[_i].block < 256 ? "dtc_gpu_copy_rows_1"
+						: shifted[_i].kernel);
 }
 END_TEST
 
