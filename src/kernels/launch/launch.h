@@ -46,6 +46,7 @@ static inline bool dtc_gpu_is_staged(enum dtc_gpu_kernel kernel)
 	return kernel == DTC_GPU_staged_pack || kernel == DTC_GPU_staged_unpack;
 }
 
+/* Whether it moves lists of pages. */
 static inline bool dtc_gpu_is_of_pages(enum dtc_gpu_kernel kernel)
 {
 	return kernel == DTC_GPU_pages || kernel == DTC_GPU_page_words;

@@ -265,7 +265,7 @@ static bool is_mapped(const struct side *source, const struct side *target)
 	return source->form == DTC_GPU_MAPPED || target->form == DTC_GPU_MAPPED;
 }
 
-/* Of long blocks a link decides nothing. */
+/* Blocks of this length are shifted across a link, too. */
 static bool is_worth(const struct side *source, const struct side *target, uint32_t word,
 		     const char **reason)
 {
