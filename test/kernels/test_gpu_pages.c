@@ -485,14 +485,14 @@ static uint64_t first_bad(const struct side *side, uint64_t begin, uint64_t end)
 	return first;
 }
 
-/* Four planes of aligned rows, 38400 bytes, from pages of two rows to pages of three. */
-static void use_aligned_lists(struct choices *choices)
+/* 38400 bytes of aligned rows in so many parts, from pages of two rows to pages of three. */
+static void use_aligned_lists(struct choices *choices, uint64_t parts)
 {
-	job = (struct dtc_gpu_pages_job){ .layer_count = 2,
-					  .part_count = 2,
-					  .plane_bytes = 9600 };
+	job = (struct dtc_gpu_pages_job){ .layer_count = 1 + (parts > 2),
+					  .part_count = 1 + (parts > 1),
+					  .plane_bytes = 38400 / parts };
 	from.list = (struct dtc_gpu_page_list){ .wide = chance(choices, 2),
-						.pool_pages = 120,
+						.pool_pages = 480 / parts,
 						.page_bytes = 96,
 						.page_stride = 128,
 						.row_bytes = 48,
@@ -500,7 +500,7 @@ static void use_aligned_lists(struct choices *choices)
 						.part_stride = 120 * 128,
 						.layer_stride = 2 * 120 * 128 };
 	to.list = (struct dtc_gpu_page_list){ .wide = chance(choices, 2),
-					      .pool_pages = 70,
+					      .pool_pages = 280 / parts,
 					      .page_bytes = 144,
 					      .page_stride = 4 * 144,
 					      .row_bytes = 48,
@@ -512,28 +512,45 @@ static void use_aligned_lists(struct choices *choices)
 	choose_table(choices, &to);
 }
 
+/* A place inside a page, which does not exist any more. */
+static uint64_t begin_in_bad_page(struct choices *choices, struct side *side)
+{
+	const size_t entry = choose(choices, 150), words = side->list.page_bytes / 16;
+
+	spoil(choices, side, entry);
+	return entry * side->list.page_bytes + (1 + choose(choices, words - 1)) * 16;
+}
+
+static void copy_stretch(struct choices *choices, uint64_t begin, uint64_t end)
+{
+	fill(choices);
+	launch_copy(begin, end);
+	for (uint64_t at = begin; at < end; at++)
+		if (!is_bad(&from, at) && !is_bad(&to, at))
+			expected[place_of(&to, at)] = pool[place_of(&from, at)];
+	ck_assert(!memcmp(expected, other, POOL));
+	ck_assert_uint_eq(from.fault, first_bad(&from, begin, end));
+	ck_assert_uint_eq(to.fault, first_bad(&to, begin, end));
+}
+
 /* Longer stretches of whole words have one for each thread. */
 START_TEST(long_stretches_are_copied_by_a_word_a_thread)
 {
 	struct choices choices = fixture_choices(48);
 
-	for (int i = 0; i < 100; i++) {
-		use_aligned_lists(&choices);
+	for (int i = 0; i < 120; i++) {
+		use_aligned_lists(&choices, UINT64_C(1) << i % 3);
 		const uint64_t words = stream_bytes() / 16;
-		const uint64_t begin = choose(&choices, words - 1024) * 16;
-		const uint64_t end =
-			begin + (1025 + choose(&choices, words - 1024 - begin / 16)) * 16;
+		uint64_t begin = choose(&choices, words - 1024) * 16;
 
-		if (i % 2)
+		if (i % 3 == 0)
+			begin = begin_in_bad_page(&choices, i % 2 ? &from : &to);
+		else if (i % 2)
 			spoil_some(&choices, i % 4 == 1 ? &from : &to);
-		fill(&choices);
-		launch_copy(begin, end);
-		for (uint64_t at = begin; at < end; at++)
-			if (!is_bad(&from, at) && !is_bad(&to, at))
-				expected[place_of(&to, at)] = pool[place_of(&from, at)];
-		ck_assert(!memcmp(expected, other, POOL));
-		ck_assert_uint_eq(from.fault, first_bad(&from, begin, end));
-		ck_assert_uint_eq(to.fault, first_bad(&to, begin, end));
+		copy_stretch(
+			&choices, begin,
+			begin + (1025 + choose(&choices, words - 1024 - begin / 16)) *
+					16);
 	}
 }
 END_TEST
