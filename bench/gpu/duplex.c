@@ -310,7 +310,7 @@ static void way_plain_both(struct engine *e, const char *name, struct gpu *gpu,
 	    set_up_plain(&w->pair->kernels[BENCH_UNPACK], gpu, r, r->packed))
 		return;
 	e->absent = true;
-	engine_problem(e, "no memory");
+	engine_problem(e, "%s", gpu->problem[0] ? gpu->problem : "no memory");
 }
 
 /* ---- the question ------------------------------------------------------------------------ */

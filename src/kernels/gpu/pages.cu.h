@@ -380,7 +380,7 @@ struct dtc_gpu_page_spot {
 	uint32_t entry;
 	uint32_t row;
 	uint32_t index;
-	uint64_t number;
+	uint64_t number; /* of the page */
 };
 
 /* Word @ahead of a plane. Its page's number is loaded, and not looked at. */
