@@ -49,6 +49,15 @@ AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
 AC_SUBST([WARN_CFLAGS])
 ])
 
+# Messages name source files from the root of the tree on. Otherwise the library's text, and thus its size, would depend
+# on the folder that it is built from.
+AC_DEFUN([DTC_PREFIX_MAP], [
+PREFIX_MAP=
+DTC_TRY_CFLAG([PREFIX_MAP], [-fmacro-prefix-map=/folder/=])
+AS_IF([test -n "$PREFIX_MAP"], [PREFIX_MAP='-fmacro-prefix-map=$(top_srcdir)/='])
+AC_SUBST([PREFIX_MAP])
+])
+
 # Assertions and the trace log cost time, so a tree has them on request only.
 AC_DEFUN([DTC_ENABLE_DEBUG], [
 AC_ARG_ENABLE([debug],
