@@ -60,7 +60,11 @@ static void set_grid(const struct dtc_grid *grid)
 static void check_grid(struct dtc_grid_side to, struct dtc_grid_side from, size_t outer,
 		       size_t inner, size_t block)
 {
-	const struct dtc_grid grid = { NULL, NULL, to, from, outer, inner, block, false };
+	const struct dtc_grid grid = { .to_strides = to,
+				       .from_strides = from,
+				       .outer = outer,
+				       .inner = inner,
+				       .block = block };
 
 	set_grid(&grid);
 	moves_check(&moves);
@@ -190,10 +194,11 @@ static void check_alignments(size_t block, size_t inner, size_t step)
 	struct dtc_grid_side user = rows_of((ptrdiff_t)block + 2, inner, 0);
 
 	for (int unpack = 0; unpack < 2; unpack++) {
-		const struct dtc_grid grid = {
-			NULL,  NULL, unpack ? user : packed, unpack ? packed : user, 1,
-			inner, block,  false
-		};
+		const struct dtc_grid grid = { .to_strides = unpack ? user : packed,
+					       .from_strides = unpack ? packed : user,
+					       .outer = 1,
+					       .inner = inner,
+					       .block = block };
 
 		set_grid(&grid);
 		moves_check_alignments(&moves, step);

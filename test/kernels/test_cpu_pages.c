@@ -91,14 +91,13 @@ static void move_by_grid(const struct dtc_cpu_kernels *cpu, char *blocks, size_t
 {
 	struct dtc_grid_side user = { 0, 2 * page }, packed = { 0, (ptrdiff_t)bytes };
 	bool pack = direction == DTC_PACK;
-	const struct dtc_grid grid = { pack ? (char *)dense : blocks,
-				       pack ? blocks : (char *)dense,
-				       pack ? packed : user,
-				       pack ? user : packed,
-				       1,
-				       BLOCKS,
-				       bytes,
-				       false };
+	const struct dtc_grid grid = { .to = pack ? (char *)dense : blocks,
+				       .from = pack ? blocks : (char *)dense,
+				       .to_strides = pack ? packed : user,
+				       .from_strides = pack ? user : packed,
+				       .outer = 1,
+				       .inner = BLOCKS,
+				       .block = bytes };
 
 	cpu->grid(&grid);
 }
@@ -323,14 +322,13 @@ static void check_transpose(const struct dtc_cpu_kernels *cpu, size_t rows,
 			    size_t columns, size_t element, bool ends)
 {
 	size_t from_bytes = columns * element, to_bytes = rows * element;
-	const struct dtc_grid grid = { first_row(apart[1], to_bytes, ends),
-				       first_row(apart[0], from_bytes, ends),
-				       { (ptrdiff_t)element, 2 * page },
-				       { 2 * page, (ptrdiff_t)element },
-				       rows,
-				       columns,
-				       element,
-				       false };
+	const struct dtc_grid grid = { .to = first_row(apart[1], to_bytes, ends),
+				       .from = first_row(apart[0], from_bytes, ends),
+				       .to_strides = { (ptrdiff_t)element, 2 * page },
+				       .from_strides = { 2 * page, (ptrdiff_t)element },
+				       .outer = rows,
+				       .inner = columns,
+				       .block = element };
 
 	fill(apart[0], rows, from_bytes, ends, 1);
 	fill(apart[1], columns, to_bytes, ends, 2);

@@ -47,14 +47,25 @@ static inline void move_grid(struct address_pair pair, struct dtc_grid_side user
 /* Shorter runs are not streamed past the caches. */
 #define STREAM_RUN_BYTES 1024
 
+/* The bytes of the user's side that the stream goes on with are at displacement @next. */
+static inline void move_run_before(struct address_pair pair, uint64_t bytes, int64_t next)
+{
+	if (dtc_passes_caches(pair.stream) && bytes >= STREAM_RUN_BYTES) {
+		struct dtc_grid grid = grid_of(pair, side(0, 0), side(0, 0), 1, 1, bytes);
+
+		if (pair.direction == DTC_PACK)
+			grid.next = displaced(pair.user, next);
+		pair.cpu->grid(&grid);
+	} else if (pair.direction == DTC_PACK) {
+		dtc_cpu_run(pair.cpu, pair.packed, pair.user, (size_t)bytes);
+	} else {
+		dtc_cpu_run(pair.cpu, pair.user, pair.packed, (size_t)bytes);
+	}
+}
+
 static inline void move_run(struct address_pair pair, uint64_t bytes)
 {
-	if (dtc_passes_caches(pair.stream) && bytes >= STREAM_RUN_BYTES)
-		move_grid(pair, side(0, 0), side(0, 0), 1, 1, bytes);
-	else if (pair.direction == DTC_PACK)
-		dtc_cpu_run(pair.cpu, pair.packed, pair.user, (size_t)bytes);
-	else
-		dtc_cpu_run(pair.cpu, pair.user, pair.packed, (size_t)bytes);
+	move_run_before(pair, bytes, (int64_t)bytes);
 }
 
 static inline void move_table(struct address_pair pair, const struct dtc_table *table,

@@ -38,10 +38,14 @@ static void move_strip_piece(struct address_pair pair, const struct dtc_op *op,
 	uint64_t inside = offset % op->unit_bytes;
 
 	if (inside) {
-		uint64_t head = DTC_MIN(op->unit_bytes - inside, bytes);
+		uint64_t rest = op->unit_bytes - inside;
+		uint64_t head = DTC_MIN(rest, bytes);
+		int64_t next = head == rest ? op->stride - (int64_t)inside
+					    : (int64_t)head;
 
-		move_run(pair_at(&pair, (int64_t)run * op->stride + (int64_t)inside, 0),
-			 head);
+		move_run_before(pair_at(&pair,
+					(int64_t)run * op->stride + (int64_t)inside, 0),
+				head, next);
 		pair.packed += head;
 		bytes -= head;
 		run++;
@@ -55,11 +59,13 @@ static void move_strip_piece(struct address_pair pair, const struct dtc_op *op,
 		move_run(pair_at(&pair, (int64_t)(run + whole) * op->stride, 0), bytes);
 }
 
-static void move_entry_part(struct address_pair pair, const struct dtc_table *table,
-			    uint64_t entry, uint64_t inside, uint64_t bytes)
+/* The displacement of byte @offset of the table, which is in @entry or right behind it. */
+static int64_t table_disp(const struct dtc_table *table, uint64_t entry, uint64_t offset)
 {
-	move_run(pair_at(&pair, dtc_table_disp(table, entry) + (int64_t)inside, 0),
-		 bytes);
+	if (offset == dtc_table_prefix(table, entry + 1) && entry + 1 < table->count)
+		return dtc_table_disp(table, entry + 1);
+	return dtc_table_disp(table, entry) +
+	       (int64_t)(offset - dtc_table_prefix(table, entry));
 }
 
 static void move_table_piece(struct address_pair pair, const struct dtc_table *table,
@@ -72,8 +78,10 @@ static void move_table_piece(struct address_pair pair, const struct dtc_table *t
 
 	if (start < offset) {
 		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
+		int64_t disp = table_disp(table, entry, offset);
 
-		move_entry_part(pair, table, entry, offset - start, head_end - offset);
+		move_run_before(pair_at(&pair, disp, 0), head_end - offset,
+				table_disp(table, entry, head_end) - disp);
 		pair.packed += head_end - offset;
 		offset = head_end;
 		entry++;
@@ -87,7 +95,7 @@ static void move_table_piece(struct address_pair pair, const struct dtc_table *t
 	uint64_t tail = last < table->count ? end - dtc_table_prefix(table, last) : 0;
 	pair.packed += end - offset - tail;
 	if (tail)
-		move_entry_part(pair, table, last, 0, tail);
+		move_run(pair_at(&pair, dtc_table_disp(table, last), 0), tail);
 }
 
 /* ---- whole iterations of loops without loops inside ------------------------------------- */

@@ -71,6 +71,8 @@ struct dtc_grid {
 	size_t outer, inner;
 	size_t block;
 	enum dtc_stream stream;
+	/* What is read after a single block, or NULL, if that is right behind it. */
+	const char *next;
 };
 
 /*
