@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 
+#include "kernels/cpu/generation.h"
+
 /* other_maker.c, compiled for each set. */
 extern const struct dtc_cpu_kernels other_maker_generic, other_maker_avx2,
-	other_maker_avx512;
+	other_maker_avx512, other_generation_avx512;
 
 static const struct dtc_cpu_kernels *const other_maker_sets[] = {
 #ifdef DTC_CPU_AVX2
@@ -16,6 +18,7 @@ static const struct dtc_cpu_kernels *const other_maker_sets[] = {
 #endif
 #ifdef DTC_CPU_AVX512
 	&other_maker_avx512,
+	&other_generation_avx512,
 #endif
 	NULL,
 };
@@ -48,10 +51,16 @@ int cpu_set_count(void)
 	return count;
 }
 
-bool is_for_amd(const struct dtc_cpu_kernels *set)
+bool splits_lines(const struct dtc_cpu_kernels *set)
 {
 #if defined(__x86_64__)
-	return (bool)__builtin_cpu_is("amd") != is_of_other_maker(set);
+	const bool amd = (bool)__builtin_cpu_is("amd") != is_of_other_maker(set);
+
+#ifdef DTC_CPU_AVX512
+	if (set == &other_generation_avx512)
+		return DTC_MOVES_WHOLE_LINES;
+#endif
+	return amd && !DTC_MOVES_WHOLE_LINES;
 #else
 	(void)set;
 	return false;

@@ -16,8 +16,8 @@ const struct dtc_cpu_kernels *cpu_set(int i);
 /* The number of sets. */
 int cpu_set_count(void);
 
-/* Whether a set takes the paths of AMD's CPUs. */
-bool is_for_amd(const struct dtc_cpu_kernels *set);
+/* Whether a set takes the paths of CPUs that move lines in halves. */
+bool splits_lines(const struct dtc_cpu_kernels *set);
 
 /* What failure messages call a set. */
 const char *cpu_set_text(const struct dtc_cpu_kernels *set);

@@ -5,10 +5,12 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cpu_sets.h"
+#include "kernels/cpu/generation.h"
 #include "kernels/cpu/kernels.h"
 #include "support/fixture.h"
 #include "support/marks.h"
@@ -46,6 +48,25 @@ START_TEST(the_best_set_is_the_last_that_runs)
 	ck_assert_ptr_eq(dtc_cpu_best(), last);
 }
 END_TEST
+
+#if defined(__x86_64__) && defined(DTC_KNOWS_VP2INTERSECT)
+START_TEST(generations_of_amd_are_what_the_system_says)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[4096];
+	bool amd = false, whole = false;
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file)) {
+		amd = amd || strstr(line, "AuthenticAMD");
+		whole = whole || strstr(line, " avx512_vp2intersect");
+	}
+	fclose(file);
+	ck_assert_int_eq(dtc_is_zen_5(), amd && whole);
+	ck_assert_int_eq(dtc_splits_lines(), amd && !whole);
+}
+END_TEST
+#endif
 
 START_TEST(sets_are_complete_and_have_names_of_their_own)
 {
@@ -118,6 +139,9 @@ int main(void)
 	tcase_add_test(sets, sets_that_run_are_found_by_their_names);
 	tcase_add_test(sets, the_best_set_is_the_last_that_runs);
 	tcase_add_test(sets, sets_are_complete_and_have_names_of_their_own);
+#if defined(__x86_64__) && defined(DTC_KNOWS_VP2INTERSECT)
+	tcase_add_test(sets, generations_of_amd_are_what_the_system_says);
+#endif
 	tcase_add_loop_test(runs, runs_of_every_length_are_copied, 0, cpu_set_count());
 	tcase_add_loop_test(runs, long_runs_are_copied_from_and_to_every_place, 0,
 			    cpu_set_count());

@@ -353,10 +353,10 @@ static void check_every_second_word(const struct dtc_cpu_kernels *set)
 		pattern.user = user;
 		pattern.packed = packed;
 		pattern.stream = DTC_STREAM_PACKED;
-		ck_assert_int_eq(set->pattern(&pattern), !is_for_amd(set));
+		ck_assert_int_eq(set->pattern(&pattern), !splits_lines(set));
 		pattern.direction = DTC_UNPACK;
 		pattern.stream = DTC_STREAM_USER;
-		ck_assert_int_eq(set->pattern(&pattern), !is_for_amd(set));
+		ck_assert_int_eq(set->pattern(&pattern), !splits_lines(set));
 		pattern.user_step++;
 		ck_assert(!set->pattern(&pattern));
 	}

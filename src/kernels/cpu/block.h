@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "generation.h"
 #include "kernels.h"
 
 #define DTC_INLINE static inline __attribute__((always_inline))
@@ -146,7 +147,7 @@ DTC_INLINE void dtc_copy_words(char *to, const char *from, size_t bytes)
 #if defined(__AVX__)
 /*
  * From this length on, memcpy is as fast. The first limit is for sides with the same offset in
- * a cache line, and for CPUs other than AMD's; the second is for all offsets.
+ * a cache line, and for CPUs that do not split lines; the second is for all offsets.
  */
 #define LONGER_BLOCK  (UINT64_C(32) << 10)
 #define LONGEST_BLOCK (UINT64_C(1) << 20)
@@ -175,8 +176,8 @@ DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
 #endif
 
 /*
- * More than DTC_BLOCK_WORDS words. The C library uses rep movsb for these. On AMD CPUs that
- * moves single bytes if the target's offset in its page is 1 to 15 bytes greater than the
+ * More than DTC_BLOCK_WORDS words. The C library uses rep movsb for these. On AMD CPUs that split
+ * lines it moves single bytes if the target's offset in its page is 1 to 15 bytes greater than the
  * source's (doc/performance.md). There half lines are as fast as whole lines, and lose less
  * when a load follows a store to the same offset of another page. On other CPUs whole lines are
  * faster.
@@ -184,12 +185,12 @@ DEFINE_COPY_ALIGNED(copy_lines, dtc_64_bytes)
 static DTC_NOINLINE void dtc_copy_long(char *to, const char *from, size_t bytes)
 {
 	const bool alike = ((uintptr_t)to - (uintptr_t)from) % DTC_CACHE_LINE == 0;
-	const bool amd = __builtin_cpu_is("amd");
+	const bool splits = dtc_splits_lines();
 
-	if (bytes >= (alike || !amd ? LONGER_BLOCK : LONGEST_BLOCK))
+	if (bytes >= (alike || !splits ? LONGER_BLOCK : LONGEST_BLOCK))
 		memcpy(to, from, bytes);
 #if defined(__AVX512F__)
-	else if (!amd)
+	else if (!splits)
 		copy_lines(to, from, bytes);
 #endif
 	else

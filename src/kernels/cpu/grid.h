@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/checked.h"
 #include "block.h"
+#include "generation.h"
 #include "kernels.h"
 
 /* A loop nest for a constant length. */
@@ -300,14 +301,41 @@ DTC_INLINE void move_long(const struct dtc_grid *grid,
 }
 #endif
 
+#if defined(__AVX__)
+/*
+ * Zen 5 copies these blocks by rep movsb in three quarters of the time, if the two sides are in its second cache and not in
+ * the first.
+ */
+#define STRING_BLOCK 1536
+#define FIRST_CACHE  (UINT64_C(48) << 10)
+#define SECOND_CACHE (UINT64_C(1) << 20)
+
+static bool is_for_string_moves(const struct dtc_grid *grid)
+{
+	const uint64_t bytes = 2 * (uint64_t)grid->block * grid->outer * grid->inner;
+
+	return dtc_is_zen_5() && grid->block >= STRING_BLOCK && bytes > FIRST_CACHE &&
+	       bytes <= SECOND_CACHE;
+}
+
+DTC_INLINE void copy_string(char *to, const char *from, size_t bytes)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+#endif
+
 static void grid_of_long_blocks(const struct dtc_grid *grid)
 {
 #if defined(__AVX__)
 	const bool is_long = grid->block > DTC_BLOCK_WORDS * sizeof(dtc_word) &&
 			     grid->block < LONGER_BLOCK;
 
+	if (is_long && is_for_string_moves(grid)) {
+		move_long(grid, copy_string);
+		return;
+	}
 #if defined(__AVX512F__)
-	if (is_long && !__builtin_cpu_is("amd")) {
+	if (is_long && !dtc_splits_lines()) {
 		move_long(grid, copy_lines);
 		return;
 	}

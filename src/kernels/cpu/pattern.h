@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "block.h"
+#include "generation.h"
 #include "kernels.h"
 
 #include <immintrin.h>
@@ -346,11 +347,11 @@ static bool joins(const struct steps *steps)
 	return steps->joins_two || steps->joins_lines;
 }
 
-/* Whether lines are packed that can use non-temporal stores. Measured on Intel CPUs only. */
+/* Whether lines are packed that can use non-temporal stores. Not measured on CPUs that split lines. */
 static bool streams_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	return joins(steps) && are_whole_lines(joined_of(steps)) &&
-	       pattern->stream == DTC_STREAM_PACKED && !__builtin_cpu_is("amd");
+	       pattern->stream == DTC_STREAM_PACKED && !dtc_splits_lines();
 }
 
 /* Whether each round is one line of user memory. */
@@ -359,11 +360,11 @@ static bool has_lines(const struct steps *steps)
 	return steps->count == 1 && steps->lines;
 }
 
-/* Whether these are outside the caches, and are prefetched. Measured on Intel CPUs only. */
+/* Whether these are outside the caches, and are prefetched. Not measured on CPUs that split lines. */
 static bool fetches_lines(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	return has_lines(steps) && pattern->stream == DTC_STREAM_USER &&
-	       !__builtin_cpu_is("amd");
+	       !dtc_splits_lines();
 }
 
 /* Lay out the steps of a round of so many periods. False if there are too many. */
@@ -723,6 +724,40 @@ static void (*const rounds_of_steps[][2])(const struct steps *steps,
 	{ pack_steps_8, unpack_steps_8 },
 };
 
+/* The row of rounds_of_steps for these. */
+static size_t known_steps(const struct steps *steps)
+{
+	return steps->count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps->count : 0;
+}
+
+/* The user's bytes that are prefetched at a time, as many ahead. */
+#define FETCH_ROUNDS 1024
+
+/*
+ * Zen 5 does not prefetch what stores with a mask write. Unpack rounds from @first on, and prefetch those that follow. Returns
+ * the round where this ends.
+ */
+static size_t unpack_fetched_rounds(const struct steps *steps,
+				    const struct dtc_pattern *pattern, size_t first,
+				    size_t end)
+{
+	const ptrdiff_t step = steps->user_step;
+
+	if (!dtc_is_zen_5() || pattern->stream != DTC_STREAM_USER || step <= 0)
+		return first;
+	const size_t some = DTC_MAX((size_t)(FETCH_ROUNDS / step), (size_t)1);
+
+	for (; first < end && end - first >= some; first += some) {
+		const char *next = pattern->user + (ptrdiff_t)(first + some) * step;
+
+		for (ptrdiff_t at = 0; at < (ptrdiff_t)some * step; at += DTC_CACHE_LINE)
+			__builtin_prefetch(next + at, 1);
+		rounds_of_steps[known_steps(steps)][true](steps, pattern, first,
+							  first + some);
+	}
+	return first;
+}
+
 /* One step, exactly its own bytes. */
 static void move_exactly(const struct step_ends *ends, __m512i index, char *user,
 			 char *packed, bool unpack)
@@ -795,7 +830,6 @@ static size_t exact_rounds(const struct steps *steps, bool unpack)
 static void move_steps(const struct steps *steps, const struct dtc_pattern *pattern)
 {
 	size_t rounds = pattern->periods / steps->periods;
-	size_t known = steps->count < DTC_ARRAY_LENGTH(rounds_of_steps) ? steps->count : 0;
 	bool unpack = pattern->direction == DTC_UNPACK;
 	size_t exact = exact_rounds(steps, unpack);
 	size_t inexact = rounds > exact ? rounds - exact : 0;
@@ -803,11 +837,12 @@ static void move_steps(const struct steps *steps, const struct dtc_pattern *patt
 
 	if (unpack) {
 		done = unpack_fetched_lines(steps, pattern, inexact);
+		done = unpack_fetched_rounds(steps, pattern, done, inexact);
 	} else if (steps->joins_two) {
 		done = inexact / 2 * 2;
 		pack_joined(steps, pattern, inexact / 2);
 	}
-	rounds_of_steps[known][unpack](steps, pattern, done, inexact);
+	rounds_of_steps[known_steps(steps)][unpack](steps, pattern, done, inexact);
 	move_periods(steps, pattern, inexact * steps->periods, pattern->periods);
 }
 

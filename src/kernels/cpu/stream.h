@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "base/checked.h"
 #include "block.h"
+#include "generation.h"
 #include "grid.h"
 #include "kernels.h"
 
@@ -219,23 +220,38 @@ static void fetch_blocks(const struct dtc_grid *grid)
 
 /*
  * Short blocks, a line or more apart, in memory: each one's lines are prefetched while the blocks before it are
- * written. Where they are in a cache, this costs more than it gains.
+ * written. Where they are in a cache, this costs more than it gains. Zen 5 gains with two blocks a line, too, if lines are
+ * prefetched earlier.
  */
 #define FETCH_SHORT        96
 #define FETCH_SHORT_PITCH  1024
 #define FETCH_SHORT_BLOCKS 2
+#define FETCH_DENSE_PITCH  32
+#define FETCH_DENSE_BYTES  1024
 
 static bool is_worth_fetching_short(const struct dtc_grid *grid)
 {
 	const uint64_t pitch = dtc_magnitude(grid->to_strides.inner);
+	const uint64_t least = dtc_is_zen_5() ? FETCH_DENSE_PITCH : DTC_CACHE_LINE;
 
 	return grid->stream == DTC_STREAM_USER && grid->block <= FETCH_SHORT &&
-	       pitch > grid->block && pitch >= DTC_CACHE_LINE &&
-	       pitch <= FETCH_SHORT_PITCH && !is_worth_streaming(grid);
+	       pitch > grid->block && pitch >= least && pitch <= FETCH_SHORT_PITCH &&
+	       !is_worth_streaming(grid);
+}
+
+/* How far ahead of the target lines are prefetched. */
+static ptrdiff_t fetch_distance(const struct dtc_grid *grid)
+{
+	const ptrdiff_t pitch = grid->to_strides.inner;
+	const uint64_t bytes = dtc_magnitude(pitch);
+
+	return pitch * (bytes >= DTC_CACHE_LINE ? FETCH_SHORT_BLOCKS
+						: (ptrdiff_t)(FETCH_DENSE_BYTES / bytes));
 }
 
 /* @block is a constant for common lengths. */
-DTC_INLINE void fetch_short_blocks(const struct dtc_grid *grid, size_t block)
+DTC_INLINE void fetch_short_blocks(const struct dtc_grid *grid, size_t block,
+				   ptrdiff_t ahead)
 {
 	const ptrdiff_t pitch = grid->to_strides.inner;
 
@@ -244,7 +260,7 @@ DTC_INLINE void fetch_short_blocks(const struct dtc_grid *grid, size_t block)
 		const char *from = grid->from + (ptrdiff_t)i * grid->from_strides.outer;
 
 		for (size_t j = grid->inner; j; j--) {
-			const char *next = to + FETCH_SHORT_BLOCKS * pitch;
+			const char *next = to + ahead;
 
 			__builtin_prefetch(next, 1);
 			__builtin_prefetch(next + block - 1, 1);
@@ -255,10 +271,10 @@ DTC_INLINE void fetch_short_blocks(const struct dtc_grid *grid, size_t block)
 	}
 }
 
-#define FETCHED_GRID(LENGTH)                                           \
-	static void fetched_grid_##LENGTH(const struct dtc_grid *grid) \
-	{                                                              \
-		fetch_short_blocks(grid, LENGTH);                      \
+#define FETCHED_GRID(LENGTH)                                                            \
+	static void fetched_grid_##LENGTH(const struct dtc_grid *grid, ptrdiff_t ahead) \
+	{                                                                               \
+		fetch_short_blocks(grid, LENGTH, ahead);                                \
 	}
 
 /* Rows of up to 24 numbers of 4 bytes. */
@@ -271,21 +287,31 @@ ROW_LENGTHS(FETCHED_GRID)
 
 #define FETCHED_ENTRY(LENGTH) [LENGTH] = fetched_grid_##LENGTH,
 
-static void (*const fetched_grids[FETCH_SHORT + 1])(const struct dtc_grid *) = {
-	ROW_LENGTHS(FETCHED_ENTRY)
-};
+static void (*const fetched_grids[FETCH_SHORT + 1])(
+	const struct dtc_grid *, ptrdiff_t ahead) = { ROW_LENGTHS(FETCHED_ENTRY) };
 
 static void fetch_short_grid(const struct dtc_grid *grid)
 {
+	const ptrdiff_t ahead = fetch_distance(grid);
+
 	if (fetched_grids[grid->block])
-		fetched_grids[grid->block](grid);
+		fetched_grids[grid->block](grid, ahead);
 	else
-		fetch_short_blocks(grid, grid->block);
+		fetch_short_blocks(grid, grid->block, ahead);
+}
+
+/* Zen 5 writes single lines with gaps as usual: past the caches and prefetched they are slower. */
+static bool are_lone_lines(const struct dtc_grid *grid)
+{
+	return dtc_is_zen_5() && grid->block == DTC_CACHE_LINE &&
+	       grid->stream == DTC_STREAM_USER;
 }
 
 static void dtc_copy_grid(const struct dtc_grid *grid)
 {
-	if (is_worth_fetching_short(grid))
+	if (are_lone_lines(grid))
+		dtc_move_grid(grid);
+	else if (is_worth_fetching_short(grid))
 		fetch_short_grid(grid);
 	else if (dtc_passes_caches(grid->stream))
 		dtc_stream_grid(grid);
