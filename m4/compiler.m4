@@ -155,9 +155,6 @@ DTC_TRY_CFLAG([LOOP_CFLAGS], [-ffp-contract=off])
 AC_SUBST([LOOP_CFLAGS])
 ])
 
-# Flags of the CPU kernels that are compiled for one instruction set each. A kernel file is its own
-# convenience library with these flags, and is chosen at run time, so the build machine's own CPU
-# does not matter.
 # gcc 11 and clang 9 know the feature that Zen 5 has and Zen 4 has not.
 AC_DEFUN([DTC_CPU_GENERATION], [
 AC_MSG_CHECKING([whether $CC can tell Zen 5 from Zen 4])
@@ -168,6 +165,9 @@ AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [[return __builtin_cpu_supports("avx512vp
 	[AC_MSG_RESULT([no])])
 ])
 
+# Flags of the CPU kernels that are compiled for one instruction set each. A kernel file is its own
+# convenience library with these flags, and is chosen at run time, so the build machine's own CPU
+# does not matter.
 AC_DEFUN([DTC_CPU_FLAGS], [
 DTC_CPU_GENERATION
 AVX2_CFLAGS=
