@@ -67,11 +67,19 @@ bool splits_lines(const struct dtc_cpu_kernels *set)
 #endif
 }
 
+static const char *paths_text(const struct dtc_cpu_kernels *set)
+{
+#ifdef DTC_CPU_AVX512
+	if (set == &other_generation_avx512)
+		return " (AMD's other generation)";
+#endif
+	return is_of_other_maker(set) ? " (other makers' CPUs)" : "";
+}
+
 const char *cpu_set_text(const struct dtc_cpu_kernels *set)
 {
 	static char text[64];
 
-	snprintf(text, sizeof(text), "%s%s", set->name,
-		 is_of_other_maker(set) ? " (other makers' CPUs)" : "");
+	snprintf(text, sizeof(text), "%s%s", set->name, paths_text(set));
 	return text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The sets of kernels that tests go over: those of the library that this CPU runs, then each once more with the paths
- * that CPUs of other makers take.
+ * that CPUs of other makers take, and with those of AMD's other generation.
  */
 #ifndef TEST_KERNELS_CPU_SETS_H
 #define TEST_KERNELS_CPU_SETS_H

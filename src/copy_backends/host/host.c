@@ -60,7 +60,8 @@ static void move_strip_piece(struct address_pair pair, const struct dtc_op *op,
 }
 
 /* The displacement of byte @offset of the table, which is in @entry or right behind it. */
-static int64_t table_disp(const struct dtc_table *table, uint64_t entry, uint64_t offset)
+static int64_t table_byte_disp(const struct dtc_table *table, uint64_t entry,
+			       uint64_t offset)
 {
 	if (offset == dtc_table_prefix(table, entry + 1) && entry + 1 < table->count)
 		return dtc_table_disp(table, entry + 1);
@@ -78,10 +79,10 @@ static void move_table_piece(struct address_pair pair, const struct dtc_table *t
 
 	if (start < offset) {
 		uint64_t head_end = DTC_MIN(dtc_table_prefix(table, entry + 1), end);
-		int64_t disp = table_disp(table, entry, offset);
+		int64_t disp = table_byte_disp(table, entry, offset);
 
 		move_run_before(pair_at(&pair, disp, 0), head_end - offset,
-				table_disp(table, entry, head_end) - disp);
+				table_byte_disp(table, entry, head_end) - disp);
 		pair.packed += head_end - offset;
 		offset = head_end;
 		entry++;
