@@ -731,7 +731,7 @@ static size_t known_steps(const struct steps *steps)
 }
 
 /* The user's bytes that are prefetched at a time, as many ahead. */
-#define FETCH_ROUNDS 1024
+#define FETCH_ROUND_BYTES 1024
 
 /*
  * Zen 5 does not prefetch what stores with a mask write. Unpack rounds from @first on, and prefetch those that follow. Returns
@@ -745,7 +745,7 @@ static size_t unpack_fetched_rounds(const struct steps *steps,
 
 	if (!dtc_is_zen_5() || pattern->stream != DTC_STREAM_USER || step <= 0)
 		return first;
-	const size_t some = DTC_MAX((size_t)(FETCH_ROUNDS / step), (size_t)1);
+	const size_t some = DTC_MAX((size_t)(FETCH_ROUND_BYTES / step), (size_t)1);
 
 	for (; first < end && end - first >= some; first += some) {
 		const char *next = pattern->user + (ptrdiff_t)(first + some) * step;
