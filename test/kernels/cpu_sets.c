@@ -31,6 +31,16 @@ static bool is_of_other_maker(const struct dtc_cpu_kernels *set)
 	return false;
 }
 
+static bool is_of_other_generation(const struct dtc_cpu_kernels *set)
+{
+#ifdef DTC_CPU_AVX512
+	return set == &other_generation_avx512;
+#else
+	(void)set;
+	return false;
+#endif
+}
+
 const struct dtc_cpu_kernels *cpu_set(int i)
 {
 	for (int k = 0; dtc_cpu_sets[k]; k++)
@@ -56,10 +66,8 @@ bool splits_lines(const struct dtc_cpu_kernels *set)
 #if defined(__x86_64__)
 	const bool amd = (bool)__builtin_cpu_is("amd") != is_of_other_maker(set);
 
-#ifdef DTC_CPU_AVX512
-	if (set == &other_generation_avx512)
+	if (is_of_other_generation(set))
 		return DTC_MOVES_WHOLE_LINES;
-#endif
 	return amd && !DTC_MOVES_WHOLE_LINES;
 #else
 	(void)set;
@@ -69,10 +77,8 @@ bool splits_lines(const struct dtc_cpu_kernels *set)
 
 static const char *paths_text(const struct dtc_cpu_kernels *set)
 {
-#ifdef DTC_CPU_AVX512
-	if (set == &other_generation_avx512)
+	if (is_of_other_generation(set))
 		return " (AMD's other generation)";
-#endif
 	return is_of_other_maker(set) ? " (other makers' CPUs)" : "";
 }
 
