@@ -624,6 +624,31 @@ START_TEST(only_the_stretch_is_moved)
 }
 END_TEST
 
+/* Its number is looked up once: it is the first that is out of range. */
+START_TEST(a_page_that_a_block_moves_alone_does_not_exist)
+{
+	struct choices choices = fixture_choices(49);
+
+	use_job(&(struct dtc_gpu_pages_job){
+		.list = { .pool_pages = 3, .page_bytes = 8192, .page_stride = 8192 },
+		.layer_count = 1,
+		.part_count = 1,
+		.plane_bytes = 2 * 8192 });
+	from.narrow[0] = 1;
+	from.narrow[1] = 3;
+	fill(&choices);
+	launch(pool, 0, 8192, 16384, DTC_PACK);
+	ck_assert_uint_eq(from.fault, 1);
+	for (size_t i = 0; i < sizeof(packed); i++)
+		ck_assert_uint_eq(packed[i], GUARD);
+	from.fault = UINT64_MAX;
+	memset(packed, GUARD + 1, sizeof(packed));
+	launch(other, 0, 8192 + 32, 16384, DTC_UNPACK);
+	ck_assert_uint_eq(from.fault, 1);
+	ck_assert(!memcmp(expected, other, POOL));
+}
+END_TEST
+
 START_TEST(without_a_word_for_faults_bad_pages_are_left_out)
 {
 	static struct dtc_gpu_launch planned;
@@ -871,6 +896,7 @@ int main(void)
 	tcase_add_test(lists, long_stretches_are_copied_by_a_word_a_thread);
 	tcase_add_test(lists, a_stretch_looks_at_its_own_entries);
 	tcase_add_test(lists, only_the_stretch_is_moved);
+	tcase_add_test(lists, a_page_that_a_block_moves_alone_does_not_exist);
 	tcase_add_test(lists, negative_numbers_are_out_of_range_in_any_pool);
 	tcase_add_test(lists, without_a_word_for_faults_bad_pages_are_left_out);
 	TCase *large = fixture_case(suite, "large", 60);
