@@ -126,6 +126,16 @@ def test_what_cannot_be_copied_is_refused():
     assert pages.copy_to(others, [2, 1, 0], [1], nbytes=16) == 16 and other[1].all()
 
 
+def test_no_bytes_of_each_part_are_none_of_the_pages():
+    cache, other = np.ones((4, 8), np.uint8), np.zeros((4, 8), np.uint8)
+    pages, others = dtconv.Pages(cache), dtconv.Pages(other)
+    assert pages.size([0, 1], 0) == 0
+    assert pages.pack([0, 1], nbytes=0).nbytes == 0
+    assert others.unpack(cache[:0], [0, 1], nbytes=0) == 0
+    assert pages.copy_to(others, [0, 1], np.array([2, 3], np.int32), nbytes=0) == 0
+    assert not other.any()
+
+
 def test_a_number_out_of_range_is_named_and_nothing_is_written():
     cache = np.zeros((4, 8), np.uint8)
     pages = dtconv.Pages(cache)
