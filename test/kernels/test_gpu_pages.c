@@ -624,7 +624,7 @@ START_TEST(only_the_stretch_is_moved)
 }
 END_TEST
 
-/* Its number is looked up once: it is the first that is out of range. */
+/* A block whose words are all in one page looks its number up once. This is the first number that is out of range. */
 START_TEST(a_page_that_a_block_moves_alone_does_not_exist)
 {
 	struct choices choices = fixture_choices(49);
