@@ -395,7 +395,8 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
  *         the device can be found; DTCONV_ERR_OVERFLOW as in dtconv_pack();
  *         DTCONV_ERR_UNSUPPORTED if the process has loaded no device driver, the build
  *         has no device backend, or the context has DTCONV_CONTEXT_HOST_MEMORY;
- *         DTCONV_ERR_AGAIN if the device is busy: its kernels are loaded when it is idle;
+ *         DTCONV_ERR_AGAIN if the device is busy: kernels are loaded when it is idle; the
+ *         same while a kernel is compiled (DTCONV_CONTEXT_SPECIALISE);
  *         DTCONV_ERR_BACKEND if it has no kernels or the driver refuses a call;
  *         DTCONV_ERR_NOMEM. After a failure, what was made stays and calls work.
  *
@@ -413,9 +414,16 @@ DTCONV_API int dtconv_unpack_with(struct dtconv_type *type, size_t count, void *
  * - With both memory kinds DTCONV_MEMORY_HOST there is nothing to do: it returns 0, also
  *   without a driver.
  *
- * Blocks: up to 0.4 s while the device is busy, and as long as driver calls take. Callable
- * from any thread. Do not call it while a stream of the device context is captured: as
- * any first job, it may invalidate the capture (that of params.stream is safe).
+ * **Captures.** Loading invalidates the captures that streams of the device context are in.
+ * Only what a captured job, or this call with a captured params.stream, asks for itself is
+ * loaded without that. So call this before a capture begins, until it returns 0: then nothing
+ * is left that earlier jobs of @p context have asked to load. During the capture, do no jobs
+ * outside it that are the first of their kind, and none at all with
+ * DTCONV_CONTEXT_SPECIALISE.
+ *
+ * Blocks: while the device is busy or a kernel is compiled, up to 0.4 s for each of kernels that
+ * move, kernels that compute, and what earlier jobs have asked for; and as long as driver calls
+ * take. Callable from any thread.
  */
 DTCONV_API int dtconv_prepare(struct dtconv_context *context, int device,
 			      struct dtconv_type *type, size_t count,

@@ -15,6 +15,7 @@
 
 static void step(struct script *s)
 {
+	s->begun = true;
 	switch (choose(&s->choices, 12)) {
 	case 0:
 	case 1:

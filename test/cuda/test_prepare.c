@@ -195,6 +195,28 @@ static int job_prepare(const struct job *job)
 	return dtconv_prepare(job->context, 0, job->type, 1, &params);
 }
 
+/* The library's worker may get no processor for longer than the call waits for it. */
+static void must_prepare(const struct job *job)
+{
+	int status;
+
+	do
+		status = job_prepare(job);
+	while (status == DTCONV_ERR_AGAIN);
+	ck_assert_msg(!status, "%s: %s", ways[job->way], error_of(job->context));
+}
+
+/* The same without a type. */
+static void must_prepare_context(struct dtconv_context *context)
+{
+	int status;
+
+	do
+		status = dtconv_prepare(context, -1, NULL, 0, NULL);
+	while (status == DTCONV_ERR_AGAIN);
+	ck_assert_msg(!status, "%s", error_of(context));
+}
+
 /* A convertor is made before what is counted. */
 static struct dtconv_convertor *job_bind(const struct job *job)
 {
@@ -275,7 +297,7 @@ static void check_first(struct job *job, int text, enum arena_kind user,
 		 job->packs ? "pack" : "unpack", arena_kind_names[user],
 		 arena_kind_names[packed], texts[text]);
 	job_open(job, text, user, packed, flags, stream);
-	ck_assert_msg(!job_prepare(job), "%s: %s", name, error_of(job->context));
+	must_prepare(job);
 	must_make_nothing(job, name);
 	job_close(job);
 }
@@ -310,7 +332,7 @@ START_TEST(the_pipeline_is_prepared_for_jobs_that_take_it)
 
 	job_open(&job, 2, ARENA_DEVICE, ARENA_PINNED, 0, NULL);
 	job.params.backends = "cuda_relay";
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	must_make_nothing(&job, "a relay");
 	job_close(&job);
 }
@@ -336,10 +358,38 @@ START_TEST(the_first_launch_after_it_is_a_graph)
 	struct job job = { .way = PLAIN, .packs = true };
 
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, DTCONV_CONTEXT_GRAPHS, NULL);
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	ck_assert_int_eq(job_do(&job, NULL), 0);
 	ck_assert_uint_eq(counters_of(job.context).graph_launches, 1);
 	job_close(&job);
+}
+END_TEST
+
+/* A graph is made while the device is idle, and a capture that had begun by then would be invalidated. */
+START_TEST(a_capture_behind_it_is_not_disturbed)
+{
+	CUstream busy = gpu_stream(), captured = gpu_stream();
+	struct job job = { .way = PLAIN, .packs = true };
+	struct spin spin;
+	CUgraph graph;
+
+	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, DTCONV_CONTEXT_GRAPHS, NULL);
+	must_prepare_context(job.context);
+	spin_begin(&spin, busy);
+	ck_assert_int_eq(job_do(&job, NULL), 0);
+	ck_assert_int_eq(dtconv_prepare(job.context, -1, NULL, 0, NULL),
+			 DTCONV_ERR_AGAIN);
+	ck_assert_ptr_nonnull(strstr(error_of(job.context), "captures"));
+	spin_end(&spin);
+	must_prepare_context(job.context);
+	MUST(StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_RELAXED));
+	ck_assert_int_eq(job_do(&job, NULL), 0);
+	ck_assert_uint_eq(counters_of(job.context).graph_launches, 1);
+	MUST(StreamEndCapture(captured, &graph));
+	MUST(GraphDestroy(graph));
+	job_close(&job);
+	MUST(StreamDestroy(busy));
+	MUST(StreamDestroy(captured));
 }
 END_TEST
 
@@ -349,10 +399,10 @@ START_TEST(a_second_call_makes_nothing)
 	struct job job = { .way = CHECKED, .packs = true };
 
 	job_open(&job, _i % TEXTS, ARENA_DEVICE, kinds[_i / TEXTS], 0, NULL);
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	const struct made before = made_so_far();
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(job_prepare(&job), 0);
+		must_prepare(&job);
 	const struct made after = made_so_far();
 	ck_assert_msg(after.calls == before.calls, "before%s; after%s", before.names,
 		      after.names);
@@ -380,13 +430,13 @@ START_TEST(kernels_that_compute_are_loaded_when_they_are_needed)
 	size_t loads = gpu.standin->calls("cuModuleLoadData");
 
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	ck_assert_int_eq(job_do(&job, NULL), 0);
 	ck_assert_uint_eq(gpu.standin->calls("cuModuleLoadData"), loads + 1);
 	job.way = needs[_i % 3];
 	set_params(&job, NULL);
 	if (_i / 3)
-		ck_assert_int_eq(job_prepare(&job), 0);
+		must_prepare(&job);
 	struct dtconv_convertor *convertor = job_bind(&job);
 	ck_assert_int_eq(job_do(&job, convertor), 0);
 	ck_assert_uint_eq(gpu.standin->calls("cuModuleLoadData"), loads + 2);
@@ -402,7 +452,7 @@ START_TEST(kernels_that_compute_may_be_missing)
 	struct job job = { .way = CONVERTED, .packs = true };
 
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
-	ck_assert_int_eq(dtconv_prepare(job.context, -1, NULL, 0, NULL), 0);
+	must_prepare_context(job.context);
 	gpu.standin->inject("cuModuleLoadData", 1, CUDA_ERROR_OUT_OF_MEMORY);
 	ck_assert_int_eq(job_prepare(&job), DTCONV_ERR_BACKEND);
 	ck_assert_ptr_nonnull(strstr(error_of(job.context), "cannot load the kernels"));
@@ -412,7 +462,7 @@ START_TEST(kernels_that_compute_may_be_missing)
 	ck_assert_uint_eq(counters_of(job.context).launches_typed, 0);
 	dtconv_convertor_destroy(convertor);
 	/* Jobs do not try again; that is what the call is for. */
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	must_make_nothing(&job, "after a failure");
 	ck_assert_uint_eq(counters_of(job.context).launches_typed, 1);
 	job_close(&job);
@@ -428,7 +478,7 @@ START_TEST(a_module_is_loaded_once)
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
 	gpu.standin->inject("cuModuleGetFunction", 3, CUDA_ERROR_OUT_OF_MEMORY);
 	/* The worker has failed when the context was opened; the call asks it once more. */
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	gpu.standin->inject_clear();
 	ck_assert_uint_eq(gpu.standin->calls("cuModuleLoadData"), loads + 2);
 	must_make_nothing(&job, "after a missing function");
@@ -464,12 +514,12 @@ START_TEST(a_busy_device_is_to_be_asked_again)
 
 	job_open(&job, 0, ARENA_DEVICE, ARENA_DEVICE, 0, NULL);
 	if (_i)
-		ck_assert_int_eq(dtconv_prepare(job.context, -1, NULL, 0, NULL), 0);
+		must_prepare_context(job.context);
 	spin_begin(&spin, stream);
 	ck_assert_int_eq(job_prepare(&job), DTCONV_ERR_AGAIN);
 	ck_assert_ptr_nonnull(strstr(error_of(job.context), "is busy"));
 	spin_end(&spin);
-	ck_assert_int_eq(job_prepare(&job), 0);
+	must_prepare(&job);
 	must_make_nothing(&job, "after a busy device");
 	job_close(&job);
 	MUST(StreamDestroy(stream));
@@ -558,7 +608,7 @@ static void *prepare_in_thread(void *arg)
 	const struct job *job = arg;
 
 	for (int i = 0; i < 20; i++)
-		ck_assert_int_eq(job_prepare(job), 0);
+		must_prepare(job);
 	return NULL;
 }
 
@@ -588,6 +638,7 @@ static Suite *prepare_suite(void)
 	tcase_add_loop_test(ready, the_pipeline_is_prepared_for_jobs_that_take_it, 0, 2);
 	tcase_add_loop_test(ready, so_it_is_in_the_context_s_modes, 0, 3);
 	tcase_add_test(ready, the_first_launch_after_it_is_a_graph);
+	tcase_add_test(ready, a_capture_behind_it_is_not_disturbed);
 	tcase_add_loop_test(ready, a_second_call_makes_nothing, 0, KINDS * TEXTS);
 	tcase_add_test(ready, without_a_type_the_context_is_prepared);
 	tcase_add_loop_test(ready, kernels_that_compute_are_loaded_when_they_are_needed,

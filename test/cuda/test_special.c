@@ -347,6 +347,57 @@ START_TEST(a_shape_that_comes_often_gets_its_kernel)
 }
 END_TEST
 
+/* Its kernel would be loaded meanwhile, which invalidates the capture. */
+START_TEST(a_captured_job_orders_none)
+{
+	const CUstream stream = gpu_stream();
+	const struct dtconv_convertor_params params = fixture_in_stream(stream);
+	struct move move;
+	CUgraph graph;
+
+	open_context("wait");
+	move_open(&move, matrix);
+	struct dtconv_convertor *convertor =
+		fixture_packer(move.type, 1, move.device_user.memory, &params);
+	MUST(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	fixture_ok(dtconv_convertor_pack(convertor, move.device_packed.memory, move.bytes,
+					 &(size_t){ 0 }));
+	check_nothing_compiled();
+	MUST(StreamEndCapture(stream, &graph));
+	MUST(GraphDestroy(graph));
+	check_pack(&move);
+	ck_assert_uint_eq(counters().launches_special, has_nvrtc());
+	dtconv_convertor_destroy(convertor);
+	move_close(&move);
+	close_context();
+	MUST(StreamDestroy(stream));
+}
+END_TEST
+
+/* dtconv_prepare ends when nothing is left to be loaded for earlier jobs. */
+START_TEST(a_prepared_context_has_its_kernels)
+{
+	struct dtconv_counters then;
+	struct move move;
+	int status;
+
+	open_context("1");
+	move_open(&move, matrix);
+	for (int i = 0; i < 8; i++)
+		check_pack(&move);
+	do
+		status = dtconv_prepare(context, -1, NULL, 0, NULL);
+	while (status == DTCONV_ERR_AGAIN);
+	fixture_ok(status);
+	then = counters();
+	check_pack(&move);
+	ck_assert_uint_eq(counters().launches_special,
+			  then.launches_special + has_nvrtc());
+	move_close(&move);
+	close_context();
+}
+END_TEST
+
 START_TEST(small_and_rare_ones_get_none)
 {
 	open_context("1");
@@ -495,6 +546,8 @@ int main(void)
 	tcase_add_test(works, a_compiler_newer_than_the_driver_is_not_taken);
 	tcase_add_loop_test(works, nothing_is_compiled_unless_it_is_asked_for, 0, 2);
 	tcase_add_test(works, a_shape_that_comes_often_gets_its_kernel);
+	tcase_add_test(works, a_captured_job_orders_none);
+	tcase_add_test(works, a_prepared_context_has_its_kernels);
 	tcase_add_test(works, small_and_rare_ones_get_none);
 	tcase_add_loop_test(works, it_is_said_who_gets_one, 0, 4);
 	tcase_add_test(works, a_context_may_go_while_its_kernel_is_compiled);

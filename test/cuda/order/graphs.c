@@ -44,6 +44,20 @@ static void gather(struct script *s, int line)
 		s->trays[i].owner = line;
 }
 
+/* What is loaded for earlier jobs would invalidate the capture, of which the library cannot know. */
+static void load_kernels(struct script *s)
+{
+	const struct dtconv_convertor_params params = {
+		.struct_size = sizeof(params), .flags = DTCONV_CONVERTOR_CRC32C
+	};
+	int status;
+
+	do
+		status = dtconv_prepare(s->context, -1, NULL, 0, &params);
+	while (status == DTCONV_ERR_AGAIN);
+	must(s, status);
+}
+
 static void begin_capture(struct script *s)
 {
 	static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL,
@@ -52,6 +66,8 @@ static void begin_capture(struct script *s)
 
 	end_all_jobs(s);
 	lines_synchronize(s);
+	if (s->begun)
+		load_kernels(s);
 	s->origin = (int)choose(&s->choices, (size_t)s->streams);
 	s->branch = chance(&s->choices, 2) ? CONSUMER
 					   : (int)choose(&s->choices, (size_t)s->streams);

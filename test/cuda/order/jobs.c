@@ -223,6 +223,7 @@ void jobs_settle(struct script *s)
 			     .line = NOBODY };
 	struct dtconv_convertor *convertor = plan_bind(s, &plan);
 
+	s->begun = true;
 	note("settled: ");
 	plan_note(&plan);
 	move_blocking(s, &plan, convertor);

@@ -116,6 +116,7 @@ struct script {
 	unsigned char *seen; /* scratch, as large as the largest place */
 	struct job jobs[JOBS];
 	int jobs_made;
+	bool begun; /* the context may have been given a job */
 	/* What holds streams up, and the thread that lets them go. */
 	struct arena words;
 	struct release releases[SPINS];

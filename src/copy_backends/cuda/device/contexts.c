@@ -54,7 +54,7 @@ static int open_context(struct dtc_cuda_context *context, const struct dtc_job *
 			status = (*feature)->open(context, job->caller);
 	if (status)
 		return status;
-	if (!dtc_cuda_worker_defer(context, load_all, is_captured(context->cuda, job)))
+	if (!dtc_cuda_worker_load(context, load_all, is_captured(context->cuda, job)))
 		return DTC_FAIL(context->cuda->context, DTCONV_ERR_NOMEM,
 				"%s: cannot allocate the state of a device context",
 				job->caller);

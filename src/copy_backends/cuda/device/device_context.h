@@ -49,6 +49,8 @@ struct dtc_cuda_context {
 	bool captured;     /* kernels are being loaded for a job that is captured */
 	_Atomic bool lost; /* destroyed, or broken by an error that stays */
 	_Atomic bool dropped; /* the driver refused the worker a deferred call */
+	_Atomic uint32_t
+		loads; /* asked for and not finished: each may still synchronise the context */
 	CUstream lanes[DTC_CUDA_LANES]; /* for jobs without a stream of the caller's */
 	void *parts[DTC_CUDA_PARTS]; /* each its feature's */
 };
@@ -95,7 +97,7 @@ uint32_t dtc_cuda_context_arch(const struct dtc_cuda_context *context);
  * Synchronise the context before a module is loaded, in the worker. Loading blocks while a kernel runs and blocks all
  * launches meanwhile: a deadlock if that kernel waits for a launch. Synchronising invalidates captures in the context
  * (H200, driver 580), so it is skipped for a job that is captured itself. Captures of others are not known here; they
- * are invalidated, and loading goes on.
+ * are invalidated, and loading goes on: dtconv_prepare() waits for it beforehand.
  */
 CUresult dtc_cuda_context_synchronise(struct dtc_cuda_context *context);
 

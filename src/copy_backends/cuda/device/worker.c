@@ -59,6 +59,8 @@ static void *work(void *arg)
 			call->run_owned(call->owned);
 		else
 			run_call(call->context, call->run, call->memory);
+		if (call->loads)
+			atomic_fetch_sub(&call->context->loads, 1);
 		free_call(cuda, call);
 	}
 	return NULL;
@@ -145,6 +147,20 @@ bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_f
 						     .memory = memory };
 
 	return queue(context->cuda, &call);
+}
+
+bool dtc_cuda_worker_load(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			  CUdeviceptr argument)
+{
+	const struct dtc_cuda_deferred_call call = {
+		.context = context, .run = run, .memory = argument, .loads = true
+	};
+
+	atomic_fetch_add(&context->loads, 1);
+	const bool queued = queue(context->cuda, &call);
+	if (!queued)
+		atomic_fetch_sub(&context->loads, 1);
+	return queued;
 }
 
 bool dtc_cuda_worker_hand_over(struct dtc_cuda *cuda, void (*run)(void *owned),

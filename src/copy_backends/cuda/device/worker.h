@@ -15,6 +15,7 @@ struct dtc_cuda_deferred_call {
 	struct dtc_cuda_context *context;
 	dtc_cuda_deferred_fn *run;
 	CUdeviceptr memory;
+	bool loads;                     /* it is counted in the context's loads */
 	void (*run_owned)(void *owned); /* instead, if not NULL */
 	void *owned;
 };
@@ -40,6 +41,10 @@ void dtc_cuda_worker_end(struct dtc_cuda *cuda);
 /* Have @run called in the worker, its context current; false if the allocator gives no memory for that. */
 bool dtc_cuda_worker_defer(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
 			   CUdeviceptr memory);
+
+/* The same for calls that synchronise the context. It is one of the context's loads until it has returned. */
+bool dtc_cuda_worker_load(struct dtc_cuda_context *context, dtc_cuda_deferred_fn *run,
+			  CUdeviceptr argument);
 
 /*
  * Have @run called in the worker, whatever has become of the device contexts; @owned is freed after it, and without it in

@@ -6,9 +6,6 @@
 
 #include "graphs.h"
 
-#include <time.h>
-
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/cuda/device/worker.h"
@@ -81,34 +78,20 @@ static void make_graph(struct dtc_cuda_context *context, CUdeviceptr kernel)
 				      DTC_CUDA_GRAPH_READY, memory_order_release);
 }
 
-static void want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
+void dtc_cuda_graphs_want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
 {
+	_Atomic int *state = &dtc_cuda_graphs_of(context)->all[kernel].state;
 	int none = DTC_CUDA_GRAPH_NONE;
 
-	if (atomic_compare_exchange_strong(
-		    &dtc_cuda_graphs_of(context)->all[kernel].state, &none,
-		    DTC_CUDA_GRAPH_WANTED) &&
-	    !dtc_cuda_worker_defer(context, make_graph, (CUdeviceptr)kernel))
-		atomic_store(&dtc_cuda_graphs_of(context)->all[kernel].state,
-			     DTC_CUDA_GRAPH_NONE);
-}
-
-/* A graph that could not be made stays away; a busy device may keep it away for ever. */
-#define MAKING_NS UINT64_C(400000000)
-
-void dtc_cuda_graphs_prepare(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel)
-{
-	const struct timespec nap = { .tv_nsec = 50000 };
-	struct dtc_cuda_graph *graph = &dtc_cuda_graphs_of(context)->all[kernel];
-	uint64_t end = dtc_now_ns() + MAKING_NS;
-
-	if (!context->cuda->context->devices.graphs)
+	if (!context->cuda->context->devices.graphs ||
+	    atomic_load(state) != DTC_CUDA_GRAPH_NONE)
 		return;
-	want(context, kernel);
-	while (atomic_load_explicit(&graph->state, memory_order_acquire) ==
-		       DTC_CUDA_GRAPH_WANTED &&
-	       dtc_now_ns() < end)
-		nanosleep(&nap, NULL);
+	/* Who sees that it is wanted finds it counted. */
+	atomic_fetch_add(&context->loads, 1);
+	if (atomic_compare_exchange_strong(state, &none, DTC_CUDA_GRAPH_WANTED) &&
+	    !dtc_cuda_worker_load(context, make_graph, (CUdeviceptr)kernel))
+		atomic_store(state, DTC_CUDA_GRAPH_NONE);
+	atomic_fetch_sub(&context->loads, 1);
 }
 
 static void close_graphs(struct dtc_cuda_context *context)
@@ -167,7 +150,7 @@ bool dtc_cuda_graphs_launch(const struct dtc_cuda_submission *submission,
 		return false;
 	if (atomic_load_explicit(&graphs->all[launch->kernel].state,
 				 memory_order_acquire) != DTC_CUDA_GRAPH_READY) {
-		want(context, launch->kernel);
+		dtc_cuda_graphs_want(context, launch->kernel);
 		return false;
 	}
 	if (atomic_flag_test_and_set_explicit(&graphs->taken, memory_order_acquire))

@@ -38,9 +38,8 @@ static inline struct dtc_cuda_graphs *dtc_cuda_graphs_of(
 	return context->parts[DTC_CUDA_PART_graphs];
 }
 
-/* Have the kernel's graph made, if launches go by graphs, and wait a while for it. */
-void dtc_cuda_graphs_prepare(struct dtc_cuda_context *context,
-			     enum dtc_gpu_kernel kernel);
+/* Have the kernel's graph made, if launches go by graphs. */
+void dtc_cuda_graphs_want(struct dtc_cuda_context *context, enum dtc_gpu_kernel kernel);
 
 /* What a launch takes less than a plain one. */
 double dtc_cuda_graphs_gain_ns(const struct dtc_question *question);

@@ -155,11 +155,13 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_set which, bool 
 	if (atomic_load(&set->state) != DTC_CUDA_KERNELS_UNWANTED)
 		return;
 	atomic_store(&set->patience_ns, dtc_now_ns() + LOADING_NS);
+	/* Who sees that it is wanted finds it counted. */
+	atomic_fetch_add(&context->loads, 1);
 	if (atomic_compare_exchange_strong(&set->state, &unwanted,
 					   DTC_CUDA_KERNELS_WANTED) &&
-	    !dtc_cuda_worker_defer(context, load_later,
-				   which | (captured ? CAPTURED : 0)))
+	    !dtc_cuda_worker_load(context, load_later, which | (captured ? CAPTURED : 0)))
 		atomic_store(&set->state, DTC_CUDA_KERNELS_UNWANTED);
+	atomic_fetch_sub(&context->loads, 1);
 }
 
 bool dtc_cuda_typed_kernels_can_run(struct dtc_cuda_context *context, bool captured)

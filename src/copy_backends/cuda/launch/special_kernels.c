@@ -178,10 +178,11 @@ static void take_image(struct dtc_cuda_order *order, void *image)
 	struct dtc_cuda_special_kernel *special = (struct dtc_cuda_special_kernel *)order;
 
 	special->image = image;
-	if (image && dtc_cuda_worker_defer(special->context, load, (uintptr_t)special))
-		return;
-	drop_image(special);
-	set_state(special, REFUSED);
+	if (!image || !dtc_cuda_worker_load(special->context, load, (uintptr_t)special)) {
+		drop_image(special);
+		set_state(special, REFUSED);
+	}
+	atomic_fetch_sub(&special->context->loads, 1);
 }
 
 static void write_shape(const struct dtc_cuda_order *order, struct dtc_text *text)
@@ -199,9 +200,13 @@ static void give_order(struct dtc_cuda_special_kernel *special)
 	special->order = (struct dtc_cuda_order){ .arch = context->arch,
 						  .write = write_shape,
 						  .done = take_image };
+	/* Counted until its image is queued, which is counted for itself. */
+	atomic_fetch_add(&context->loads, 1);
 	set_state(special, ORDERED);
-	if (!dtc_cuda_compiler_order(context->cuda->compiler, &special->order))
-		set_state(special, REFUSED);
+	if (dtc_cuda_compiler_order(context->cuda->compiler, &special->order))
+		return;
+	set_state(special, REFUSED);
+	atomic_fetch_sub(&context->loads, 1);
 }
 
 /* A device that never gets idle, or a slow compiler, must not block a job for ever. */
@@ -241,7 +246,8 @@ CUfunction dtc_cuda_special_kernel_find(const struct dtc_cuda_submission *submis
 		special = add(submission->context, &shape);
 	if (!special)
 		return NULL;
-	if (state_of(special) == COUNTED)
+	/* Loading what a captured job ordered would invalidate its capture. */
+	if (state_of(special) == COUNTED && !submission->capturing)
 		count_launch(special, at_once);
 	if (at_once && !submission->capturing)
 		await(special);

@@ -7,7 +7,10 @@
 
 #include "copy_backends/prepare.h"
 
+#include <time.h>
+
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "copy_backends/backend_set.h"
@@ -155,7 +158,7 @@ static int prepare_launch(struct dtc_cuda_context *context,
 	if (status == DTCONV_ERR_UNSUPPORTED)
 		return 0;
 	if (!status && !preparation->on_stream)
-		dtc_cuda_graphs_prepare(context, launch.kernel);
+		dtc_cuda_graphs_want(context, launch.kernel);
 	return status;
 }
 
@@ -260,6 +263,30 @@ static int prepare_events(struct dtc_cuda_context *context,
 		preparation->caller);
 }
 
+/* ---- what is loaded in the background ---------------------------------------------------- */
+
+/* A busy device may keep loads away for ever. */
+#define LOADS_NS UINT64_C(400000000)
+
+/* Loads that synchronise the context after the call would invalidate a capture that begins after it. */
+static int await_loads(const struct dtc_cuda_context *context, const char *caller)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+	const uint64_t end = dtc_now_ns() + LOADS_NS;
+
+	while (atomic_load(&context->loads)) {
+		if (dtc_now_ns() >= end)
+			return DTC_FAIL(
+				context->cuda->context, DTCONV_ERR_AGAIN,
+				"%s: kernels or graphs of device %d are still being compiled, "
+				"or wait for it to be idle; captures that begin before they are "
+				"loaded may be invalidated",
+				caller, context->device);
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
 /* ---- all of it ------------------------------------------------------------------------- */
 
 static int prepare_type(struct dtc_cuda_context *context,
@@ -288,6 +315,8 @@ static int prepare_in(struct dtc_cuda_context *context,
 		status = prepare_staging(context, preparation);
 	if (!status && layout && layout->size && preparation->count)
 		status = prepare_type(context, preparation);
+	if (!status)
+		status = await_loads(context, preparation->caller);
 	return status;
 }
 
