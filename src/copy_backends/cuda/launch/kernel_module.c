@@ -15,9 +15,6 @@
 #include "copy_backends/cuda/device/worker.h"
 #include "kernels/images/images.h"
 
-/* How long a first job waits for kernels; a busy device may keep them away for ever. */
-#define LOADING_NS UINT64_C(400000000)
-
 static struct dtc_cuda_kernel_set *set_of(const struct dtc_cuda_context *context,
 					  enum dtc_gpu_set set)
 {
@@ -128,7 +125,8 @@ static int open_kernels(struct dtc_cuda_context *context, const char *caller)
 
 static void await_moving(struct dtc_cuda_context *context)
 {
-	await_set(set_of(context, DTC_GPU_SET_MOVING), dtc_now_ns() + LOADING_NS);
+	await_set(set_of(context, DTC_GPU_SET_MOVING),
+		  dtc_now_ns() + DTC_CUDA_LOADING_NS);
 }
 
 /* The worker may have been refused the context that it was to load into: then a wanted set never comes. */
@@ -154,7 +152,7 @@ static void want(struct dtc_cuda_context *context, enum dtc_gpu_set which, bool 
 	forget_dropped(context);
 	if (atomic_load(&set->state) != DTC_CUDA_KERNELS_UNWANTED)
 		return;
-	atomic_store(&set->patience_ns, dtc_now_ns() + LOADING_NS);
+	atomic_store(&set->patience_ns, dtc_now_ns() + DTC_CUDA_LOADING_NS);
 	/* Who sees that it is wanted finds it counted. */
 	atomic_fetch_add(&context->loads, 1);
 	if (atomic_compare_exchange_strong(&set->state, &unwanted,
@@ -189,7 +187,7 @@ bool dtc_cuda_kernel_set_prepare(struct dtc_cuda_context *context, enum dtc_gpu_
 				       DTC_CUDA_KERNELS_UNWANTED);
 	want(context, which, captured);
 	if (atomic_load(&set->state) != DTC_CUDA_KERNELS_UNWANTED)
-		await_set(set, dtc_now_ns() + LOADING_NS);
+		await_set(set, dtc_now_ns() + DTC_CUDA_LOADING_NS);
 	return dtc_cuda_kernel_set_is_loaded(context, which);
 }
 

@@ -34,6 +34,9 @@ static inline struct dtc_cuda_kernel_module *dtc_cuda_kernel_module_of(
 	return context->parts[DTC_CUDA_PART_kernel_module];
 }
 
+/* How long a call waits for what is loaded; a busy device may keep it away for ever. */
+#define DTC_CUDA_LOADING_NS UINT64_C(400000000)
+
 /* Whether a set can be launched; until then, jobs go another way. */
 static inline bool dtc_cuda_kernel_set_is_loaded(const struct dtc_cuda_context *context,
 						 enum dtc_gpu_set set)

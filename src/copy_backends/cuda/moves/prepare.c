@@ -265,14 +265,11 @@ static int prepare_events(struct dtc_cuda_context *context,
 
 /* ---- what is loaded in the background ---------------------------------------------------- */
 
-/* A busy device may keep loads away for ever. */
-#define LOADS_NS UINT64_C(400000000)
-
 /* Loads that synchronise the context after the call would invalidate a capture that begins after it. */
 static int await_loads(const struct dtc_cuda_context *context, const char *caller)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };
-	const uint64_t end = dtc_now_ns() + LOADS_NS;
+	const uint64_t end = dtc_now_ns() + DTC_CUDA_LOADING_NS;
 
 	while (atomic_load(&context->loads)) {
 		if (dtc_now_ns() >= end)
